@@ -1,0 +1,142 @@
+"""Call a function on a case and write down what it did, as plain values.
+
+Used in the learner's own kernel (`grader.check`) and in the confined child. torch is touched only where a case
+holds tensors, so lesson 3 never imports it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from grader.exercise import Error, Outcome
+from grader.values import Opaque, Scalar, Tensor, Value
+from grader.wire import MAX_DEPTH, MAX_ITEMS, encode
+
+MAX_BYTES = 64 * 2**20
+CELL = "<cell "  # learner code is compiled with the filename `<cell N>`
+
+
+def thaw(value: Value) -> Any:
+    """The live object of a value: a fresh, writable array or tensor, so that no call sees another's."""
+    if isinstance(value, Tensor):
+        import torch
+
+        if value.device == "meta":
+            return torch.empty(value.data.shape, dtype=getattr(torch, value.dtype), device="meta")
+        return torch.from_numpy(np.array(value.data)).to(getattr(torch, value.dtype)).to(value.device)
+    if isinstance(value, np.ndarray):
+        return np.array(value)
+    return value
+
+
+def freeze(live: Any, depth: int = 0) -> Value:
+    """The value of a live object; what is no value, too large or too deep becomes `Opaque`."""
+    try:
+        return _freeze(live, type(live), depth)
+    except Exception as error:  # objects with evil methods: the type's name is all that crosses
+        return Opaque(f"{type(live).__name__} ({type(error).__name__} while reading it)")
+
+
+def _freeze(live: Any, kind: type, depth: int) -> Value:
+    # issubclass(type(x), ...) and unbound methods: `__class__` and overridden methods of x have no say
+    if live is None or kind in (bool, int, float, str):
+        return live
+    if issubclass(kind, np.ndarray):
+        return _freeze_array(np.asarray(live))
+    if issubclass(kind, np.generic):
+        return _freeze_scalar(live)
+    torch = sys.modules.get("torch")
+    if torch is not None and issubclass(kind, torch.Tensor):
+        return _freeze_tensor(torch, live)
+    if issubclass(kind, dict):
+        items = list(dict.items(live))
+        if depth >= MAX_DEPTH or len(items) > MAX_ITEMS:
+            return Opaque("dict, nested too deep or too long")
+        return {str(key): freeze(item, depth + 1) for key, item in items}
+    if issubclass(kind, tuple | list):
+        base = tuple if issubclass(kind, tuple) else list
+        if depth >= MAX_DEPTH or base.__len__(live) > MAX_ITEMS:
+            return Opaque(f"{base.__name__}, nested too deep or too long")
+        return base(freeze(item, depth + 1) for item in base.__iter__(live))
+    return float(live) if issubclass(kind, float) else Opaque(kind.__name__)
+
+
+def _freeze_scalar(live: np.generic) -> Value:
+    if type(live) is np.float64:
+        return float(live)
+    if isinstance(live, np.bool_ | np.integer | np.floating):
+        return Scalar(live.dtype.name, float(live))
+    return Opaque(f"numpy.{type(live).__name__}")
+
+
+def _freeze_array(live: np.ndarray) -> Value:
+    if live.dtype.kind not in "biuf":
+        return Opaque(f"numpy.ndarray of dtype {live.dtype}")
+    if live.nbytes > MAX_BYTES:  # nbytes counts elements, also of a broadcast view: measured before any copy
+        return Opaque(f"numpy.ndarray of {live.size} elements, too large")
+    return np.array(live, dtype="float64" if live.dtype.itemsize > 8 else live.dtype.newbyteorder("="))
+
+
+def _freeze_tensor(torch: Any, live: Any) -> Value:
+    plain = torch.Tensor.detach(live)
+    dtype, device = str(plain.dtype).removeprefix("torch."), str(plain.device)
+    if plain.numel() * plain.element_size() > MAX_BYTES:
+        return Opaque(f"torch.Tensor of {plain.numel()} elements, too large")
+    if device == "meta":
+        return Tensor(np.broadcast_to(np.zeros((), "float32"), tuple(plain.shape)), dtype, device)
+    stored = plain.float() if dtype == "bfloat16" else plain
+    data = stored.cpu().resolve_neg().numpy()
+    return Tensor(np.array(data), dtype, device) if data.dtype.kind in "biuf" else Opaque(f"torch.Tensor of {dtype}")
+
+
+def observe(
+    function: Callable[..., Any], args: Mapping[str, Value], differentiate: tuple[str, ...] = (), of: str = ""
+) -> Outcome:
+    """Call ``function`` on fresh copies of ``args``, in order, and return what it did.
+
+    With ``differentiate``, also the gradient of ``result.sum()`` (``result[of].sum()``) in those arguments; None
+    for an argument the result does not depend on through the graph. Exceptions of the call become the outcome.
+    """
+    live = {name: thaw(value) for name, value in args.items()}
+    for name in differentiate:
+        live[name].requires_grad_(True)
+    try:
+        returned = function(*live.values())
+    except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt of learner code included
+        return Outcome("raised", error=locate(error))
+    result = freeze(returned)
+    gradients = _gradients(returned, live, differentiate, of) if differentiate else {}
+    after = {name: freeze(live[name]) for name in args}
+    changed = {name: after[name] for name in args if encode(after[name]) != encode(args[name])}
+    return Outcome("returned", result, gradients, changed)
+
+
+def _gradients(returned: Any, live: Mapping[str, Any], names: tuple[str, ...], of: str) -> dict[str, Value]:
+    import torch
+
+    try:
+        target = returned[of] if of else returned
+        found = torch.autograd.grad(target.sum(), [live[name] for name in names], allow_unused=True)
+    except Exception:  # detached, not a tensor, missing key: no gradient
+        return dict.fromkeys(names)
+    return {name: None if grad is None else freeze(grad) for name, grad in zip(names, found, strict=True)}
+
+
+def locate(error: BaseException) -> Error:
+    """The exception's type and message, and the last line of learner code it passed through."""
+    cell = line = 0
+    trace = error.__traceback__
+    while trace is not None:
+        filename = trace.tb_frame.f_code.co_filename
+        if filename.startswith(CELL):
+            cell, line = int(filename[len(CELL) : -1]), trace.tb_lineno
+        trace = trace.tb_next
+    try:
+        message = str(error)
+    except Exception:
+        message = ""
+    return Error(type(error).__name__, cell, line, message[:1000])
