@@ -1,0 +1,110 @@
+"""Which idea is missing: match what a submission did against what each known misconception does.
+
+A match needs agreement on *every* case, so a submission that agrees with no misconception gets no diagnosis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from grader.exercise import Exercise, Misconception, Outcome
+from grader.judge import Judged, error_in_tolerances, flaws_of, same_type
+from grader.values import Opaque, Value, as_array, leaves
+
+Wrong = Mapping[str, Sequence[Outcome]]  # misconception id -> what it does on each case
+_PROPERTIES = ("kind", "shape", "dtype", "device", "gradient", "inputs")
+
+
+def same_values(exercise: Exercise, judged: Judged, wrong: Outcome) -> bool:
+    """Whether the received result has the numbers of ``wrong`` (or fails the same way)."""
+    received = judged.received
+    if received.status != wrong.status:
+        return False
+    if wrong.status != "returned":
+        return wrong.error is not None and received.error is not None and wrong.error.type == received.error.type
+    mine, theirs = dict(leaves(received.result)), dict(leaves(wrong.result))
+    return mine.keys() == theirs.keys() and all(_same(exercise, judged, p, theirs[p], mine[p]) for p in theirs)
+
+
+def _same(exercise: Exercise, judged: Judged, path: str, want: Value, got: Value) -> bool:
+    if isinstance(want, Opaque) or isinstance(got, Opaque) or as_array(want) is None or as_array(got) is None:
+        return bool(want == got)
+    tolerance = judged.case.tolerance or exercise.tolerance
+    return error_in_tolerances(tolerance, judged.case, path, want, got) <= 1
+
+
+def same_everything(exercise: Exercise, judged: Judged, wrong: Outcome) -> bool:
+    """Whether values, kinds, dtypes, shapes, gradients and overwritten inputs all agree with ``wrong``."""
+    received = judged.received
+    if not same_values(exercise, judged, wrong):
+        return False
+    pairs = zip(leaves(received.result), leaves(wrong.result), strict=True)
+    if not all(same_type(a, b) and _shape(a) == _shape(b) for (_, a), (_, b) in pairs):
+        return False
+    if received.changed.keys() != wrong.changed.keys():
+        return False
+    return all(
+        _same(exercise, judged, f"gradient {name}", want, received.gradients.get(name))
+        if want is not None
+        else received.gradients.get(name) is None
+        for name, want in wrong.gradients.items()
+    )
+
+
+def _shape(value: Value) -> tuple[int, ...] | None:
+    numbers = as_array(value)
+    return None if numbers is None else numbers.shape
+
+
+def _aspects_off(exercise: Exercise, items: Iterable[Judged], aspects: tuple[str, ...]) -> frozenset[tuple[int, str]]:
+    return frozenset(
+        (index, flaw.aspect)
+        for index, item in enumerate(items)
+        for flaw in flaws_of(exercise.tolerance, aspects, item)
+    )
+
+
+def diagnose(
+    exercise: Exercise, judged: Sequence[Judged], misconceptions: Sequence[Misconception], wrong: Wrong
+) -> list[Misconception]:
+    """The misconceptions a failing submission holds, most telling first; empty when none agrees.
+
+    First a misconception that agrees in everything; else one that agrees in every value, together with
+    property misconceptions (dtype, gradient, overwritten inputs) that show the same property flaws.
+    """
+    known = {m.id: m for m in misconceptions if m.id in wrong}
+    matches = [m for m in known.values() if all(map(lambda j, w: same_everything(exercise, j, w), judged, wrong[m.id]))]
+    if not matches:
+        matches = _by_value(exercise, judged, known, wrong) + _by_property(exercise, judged, known, wrong)
+    return _unfold(matches[:1] if matches and matches[0].parts else matches[:2], known)
+
+
+def _by_value(
+    exercise: Exercise, judged: Sequence[Judged], known: Mapping[str, Misconception], wrong: Wrong
+) -> list[Misconception]:
+    if not _aspects_off(exercise, judged, ("value",)):
+        return []
+    agreeing = [m for m in known.values() if all(map(lambda j, w: same_values(exercise, j, w), judged, wrong[m.id]))]
+    return agreeing[:1]
+
+
+def _by_property(
+    exercise: Exercise, judged: Sequence[Judged], known: Mapping[str, Misconception], wrong: Wrong
+) -> list[Misconception]:
+    """Misconceptions with right values whose property flaws are exactly some of the submission's."""
+    mine = _aspects_off(exercise, judged, _PROPERTIES)
+    found = []
+    for m in known.values():
+        theirs = [Judged(j.case, j.expected, w) for j, w in zip(judged, wrong[m.id], strict=True)]
+        flaws = _aspects_off(exercise, theirs, _PROPERTIES)
+        names = {aspect for _, aspect in flaws}
+        if flaws and flaws == {flaw for flaw in mine if flaw[1] in names}:
+            if not _aspects_off(exercise, theirs, ("value",)):
+                found.append(m)
+    return found[:1]
+
+
+def _unfold(found: Sequence[Misconception], known: Mapping[str, Misconception]) -> list[Misconception]:
+    """Double mistakes as their parts, each once."""
+    ids = [part for m in found for part in (m.parts or (m.id,))]
+    return [known[i] for i in dict.fromkeys(ids) if i in known]

@@ -1,0 +1,92 @@
+"""The import rule of lesson 3, judged statically on the code reachable from the graded function."""
+
+from __future__ import annotations
+
+import ast
+import symtable
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.course import bound_names
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A top-level statement, with the cell it stands in."""
+
+    cell: int
+    node: ast.stmt
+
+
+def import_flaw(cells: Sequence[tuple[int, str]], function: str, allowed: frozenset[str]) -> str:
+    """The first use of a module outside ``allowed`` and the standard library, as a sentence; empty when there is none."""
+    bindings = _bindings(cells)
+    for bound in _reachable(bindings, function):
+        for module, line in _imports(bound.node):
+            if module not in allowed and module not in sys.stdlib_module_names:
+                return (
+                    f"`{function}` uses {module} (cell {bound.cell}, line {line}); "
+                    f"only {', '.join(sorted(allowed))} and the standard library are allowed"
+                )
+    return ""
+
+
+def _bindings(cells: Sequence[tuple[int, str]]) -> dict[str, Bound]:
+    """Name -> the last top-level statement that binds it."""
+    found: dict[str, Bound] = {}
+    for number, source in cells:
+        try:
+            body = ast.parse(source).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for node in body:
+            for name in bound_names(node):
+                found[name] = Bound(number, _only(node, name))
+    return found
+
+
+def _only(node: ast.stmt, name: str) -> ast.stmt:
+    """An import statement cut down to the alias that binds ``name``: `import numpy, torch` is not one thing."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        names = [a for a in node.names if (a.asname or a.name).split(".")[0] == name]
+        cut = ast.Import(names) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, names, node.level)
+        return ast.copy_location(cut, node)
+    return node
+
+
+def _reachable(bindings: Mapping[str, Bound], function: str) -> Iterator[Bound]:
+    """The statements the function needs, itself first, each once."""
+    todo, seen = [function], {function}
+    while todo:
+        bound = bindings.get(todo.pop(0))
+        if bound is None:
+            continue
+        yield bound
+        used = _globals_used(bound.node)
+        todo += sorted(used - seen)
+        seen |= used
+
+
+def _globals_used(node: ast.stmt) -> set[str]:
+    """Names a statement looks up outside itself: a local variable is not the global of the same name."""
+    todo, found = [symtable.symtable(ast.unparse(node), "<statement>", "exec")], set[str]()
+    while todo:
+        table = todo.pop()
+        top = table.get_type() == "module"
+        found |= {s.get_name() for s in table.get_symbols() if s.is_referenced() and (top or s.is_global())}
+        todo += table.get_children()
+    return found
+
+
+def _imports(node: ast.stmt) -> Iterator[tuple[str, int]]:
+    """(top-level module, line) of every import in a statement, `__import__("x")` and `import_module("x")` included."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Import):
+            yield from ((alias.name.split(".")[0], inner.lineno) for alias in inner.names)
+        elif isinstance(inner, ast.ImportFrom) and inner.module and not inner.level:
+            yield inner.module.split(".")[0], inner.lineno
+        elif isinstance(inner, ast.Call) and inner.args and isinstance(inner.args[0], ast.Constant):
+            called = inner.func.attr if isinstance(inner.func, ast.Attribute) else getattr(inner.func, "id", "")
+            if called in ("__import__", "import_module") and isinstance(inner.args[0].value, str):
+                yield inner.args[0].value.split(".")[0], inner.lineno
