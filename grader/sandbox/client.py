@@ -1,0 +1,311 @@
+"""The trusted side of the sandbox: start a warm worker, send code and calls, take outcomes back.
+
+A child that hangs, dies or writes garbage costs the call it was on; a new child takes the calls that remain.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grader import wire
+from grader.exercise import Case, Error, Outcome
+from grader.sandbox.limits import LIMITS, Limits
+from grader.sandbox.trust import plain_cell_error, plain_outcome
+from grader.values import Opaque
+
+
+class SandboxError(RuntimeError):
+    """The warm worker cannot be started or has gone; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a learner's function."""
+
+    function: str
+    case: Case
+
+
+@dataclass
+class Code:
+    """What a child runs: numbered cells, and modules written by ``%%writefile``."""
+
+    cells: Sequence[tuple[int, str]]
+    modules: dict[str, str] = field(default_factory=dict)
+
+    def definitions_only(self, number: int) -> Code:
+        """The same code with cell ``number`` cut down to its imports, functions, classes and constants."""
+        cells = [(n, definitions(source) if n == number else source) for n, source in self.cells]
+        return Code(cells, self.modules)
+
+
+def definitions(source: str) -> str:
+    """``source`` with every statement blanked that is no import, definition or constant; lines keep their numbers."""
+    lines = source.splitlines()
+    try:
+        statements = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    keep = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef
+    for node in statements:
+        constant = isinstance(node, ast.Assign) and not any(isinstance(n, ast.Call) for n in ast.walk(node))
+        if not (isinstance(node, keep) or constant):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
+    return "\n".join(lines)
+
+
+class Worker:
+    """A warm worker process. ``isolation``: ``confined`` (Landlock and seccomp) or ``process``."""
+
+    def __init__(self, isolation: str = "confined", limits: Limits = LIMITS) -> None:
+        self.limits = limits
+        self.isolation = isolation
+        self._control, theirs = socket.socketpair()
+        script = Path(__file__).with_name("worker.py")
+        command = [sys.executable, "-I", "-B", str(script), str(theirs.fileno()), isolation]
+        self._process = subprocess.Popen(
+            command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()
+        )
+        theirs.close()
+        if self._take(8) != b"ready...":
+            assert self._process.stderr is not None
+            last = self._process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
+            raise SandboxError("the warm worker did not start: " + "".join(last))
+
+    def close(self) -> None:
+        """End the worker. Its children are already gone."""
+        self._control.close()
+        self._process.wait()
+        if self._process.stderr:
+            self._process.stderr.close()
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _take(self, size: int) -> bytes:
+        try:
+            return self._control.recv(size, socket.MSG_WAITALL)
+        except OSError:
+            return b""
+
+    def fork(self) -> Child:
+        """A fresh child. SandboxError when the worker is gone."""
+        ours, theirs = socket.socketpair()
+        try:
+            socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
+        except OSError:
+            raise SandboxError("the warm worker has gone; run the command again") from None
+        finally:
+            theirs.close()
+        answer = self._take(8)
+        if len(answer) != 8:
+            raise SandboxError("the warm worker has gone; run the command again")
+        return Child(int.from_bytes(answer, "little"), ours)
+
+    def reap(self, child: Child) -> None:
+        """Kill the child's process group and collect it."""
+        child.channel.close()
+        self._control.sendall(child.pid.to_bytes(8, "little"))
+        self._take(8)
+
+    def run(self, code: Code, calls: Sequence[Call]) -> Run:
+        """Define ``code`` in a child and answer ``calls``, restarting it for what a dead child left open."""
+        return Runner(self, code, calls).run()
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a submission did: an outcome per call, the errors of its cells, the CPU seconds used, and what went wrong."""
+
+    outcomes: list[Outcome]
+    errors: list[Error]
+    seconds: float
+    problems: list[str]
+
+
+@dataclass
+class Child:
+    """A running child: its pid and our end of its socket."""
+
+    pid: int
+    channel: socket.socket
+    used: float = 0.0
+
+    def cpu(self) -> float:
+        """CPU seconds of the child so far, all threads; the last reading when it has gone."""
+        try:
+            self.used = time.clock_gettime((~self.pid << 3) | 2)  # Linux: the CPU clock of another process
+        except OSError:
+            pass
+        return self.used
+
+    def send(self, message: bytes, seconds: float) -> None:
+        """Send a frame; OSError when the child does not take it in time."""
+        self.channel.settimeout(seconds)
+        self.channel.sendall(wire.frame(message))
+
+    def receive(self, cpu: float, wall_factor: float) -> bytes | None:
+        """The next frame, or None when the child used up ``cpu`` seconds (or ``wall_factor`` times that by the clock).
+
+        ConnectionError when it died, WireError when it announced too large a frame.
+        """
+        started, deadline = self.cpu(), time.monotonic() + cpu * wall_factor
+        buffer, size = bytearray(), 4
+        header = True
+        while len(buffer) < size:
+            left = min(deadline - time.monotonic(), cpu - (self.cpu() - started))
+            if left <= 0:
+                return None
+            if not select.select([self.channel], [], [], min(left, 0.25) + 0.001)[0]:
+                continue
+            part = self.channel.recv(min(size - len(buffer), 2**20))
+            if not part:
+                raise ConnectionError("the child closed its socket")
+            buffer += part
+            if header and len(buffer) == 4:
+                header, size = False, int.from_bytes(buffer, "big")
+                buffer.clear()
+                if size > wire.MAX_FRAME:
+                    raise wire.WireError("frame too large")
+        return bytes(buffer)
+
+
+class Runner:
+    """One submission's calls over as many children as it takes."""
+
+    def __init__(self, worker: Worker, code: Code, calls: Sequence[Call]) -> None:
+        self.worker, self.code, self.calls = worker, code, calls
+        self.limits = worker.limits
+        self.outcomes: dict[int, Outcome] = {}
+        self.errors: list[Error] = []
+        self.strikes: dict[str, int] = {}
+        self.seconds = 0.0
+        self.problems: list[str] = []
+        self.stuck: set[int] = set()
+        self.called = False
+        self.room = self.limits.answers
+
+    def run(self) -> Run:
+        """All calls, or as many as the limits allow; the others are 'not run'."""
+        while (todo := self._open_calls()) and self.seconds < self.limits.submission:
+            if not self._one_child(todo):
+                break
+        outcomes = [self.outcomes.get(i, Outcome("not run")) for i in range(len(self.calls))]
+        return Run(outcomes, self.errors, self.seconds, self.problems)
+
+    def _open_calls(self) -> list[int]:
+        limit = self.limits.strikes
+        return [
+            i for i, call in enumerate(self.calls) if i not in self.outcomes and self.strikes.get(call.function, 0) < limit
+        ]
+
+    def _one_child(self, todo: Sequence[int]) -> bool:
+        """Answer what one child can; False when the cells themselves cannot be run."""
+        child = self.worker.fork()
+        try:
+            stuck = self._define(child)
+            if stuck is not None:
+                return self._cut_down(stuck)
+            for index, outcome in self._answers(child, todo):
+                self.outcomes[index] = outcome
+                if outcome.status in ("timeout", "died"):
+                    name = self.calls[index].function
+                    self.strikes[name] = self.strikes.get(name, 0) + 1
+                if self.seconds + child.cpu() > self.limits.submission:
+                    break
+            return True
+        finally:
+            self.seconds += child.used
+            self.worker.reap(child)
+
+    def _cut_down(self, cell: int) -> bool:
+        """Try again with the definitions of a cell that hangs or dies; False when that was tried already."""
+        self.problems.append(
+            f"cell {cell} took more than {self.limits.cell:g} CPU seconds or ended the process: "
+            "only its definitions were used"
+        )
+        if cell in self.stuck or len(self.stuck) > 3:
+            return False
+        self.stuck.add(cell)
+        self.code = self.code.definitions_only(cell)
+        return True
+
+    def _answers(self, child: Child, todo: Sequence[int]) -> Iterator[tuple[int, Outcome]]:
+        """(index, outcome) for the calls of ``todo`` until the child stops answering."""
+        self.called = True
+        try:
+            child.send(wire.dumps({"calls": [self._message(i) for i in todo]}), 3 * self.limits.call)
+        except OSError:
+            yield todo[0], Outcome("died")
+            return
+        for index in todo:
+            strikes = self.strikes.get(self.calls[index].function, 0)
+            if strikes >= self.limits.strikes:
+                return  # the child would spend time on calls that are no longer wanted
+            outcome = self._one_answer(child, index, self.limits.later_call if strikes else self.limits.call)
+            yield index, outcome
+            if outcome.status in ("timeout", "died"):
+                return
+
+    def _one_answer(self, child: Child, index: int, seconds: float) -> Outcome:
+        try:
+            data = child.receive(seconds, self.limits.wall_factor)
+            if data is None:
+                return Outcome("timeout")
+            self.room -= len(data)
+            if self.room < 0:
+                return Outcome("returned", Opaque("too much data in all"))
+            message = wire.loads(data)
+            if message.get("index") != index:
+                return Outcome("died")
+            node, case = message.get("outcome"), self.calls[index].case
+            return Outcome("missing") if node is None else plain_outcome(wire.decode_outcome(node), case, self.code.cells)
+        except (OSError, wire.WireError):
+            return Outcome("died")
+
+    def _message(self, index: int) -> list[object]:
+        call = self.calls[index]
+        args = [part for name, value in call.case.args.items() for part in (name, wire.encode(value))]
+        return [index, call.function, args, list(call.case.differentiate), call.case.of]
+
+    def _define(self, child: Child) -> int | None:
+        """Run the cells and note their errors. The number of the cell that hung or ended the process, else None.
+
+        Errors are noted until the first call. After it, what an earlier child saw of the hidden arguments could reach
+        a later one by the numbers of processes or the times of files, and from there an error's message.
+        """
+        errors: list[Error] = []
+        message = {"define": [list(cell) for cell in self.code.cells], "modules": self.code.modules}
+        number = self.code.cells[0][0] if self.code.cells else 0
+        try:
+            child.send(wire.dumps(message), 3 * self.limits.call)
+            for number, _ in self.code.cells:  # noqa: B007 - the last number is the answer on failure
+                data = child.receive(self.limits.cell, self.limits.wall_factor)
+                if data is None:
+                    return number
+                error = wire.decode_error(wire.loads(data).get("error"))
+                errors += [plain_cell_error(error, self.code.cells)] if error else []
+        except (OSError, wire.WireError):
+            return number
+        if not self.called:
+            self.errors = errors
+        return None
+
+
+def _environment() -> dict[str, str]:
+    """A small environment: no secret, single-threaded numerics, matplotlib's own cache."""
+    keep = ("PATH", "HOME", "LANG", "MPLCONFIGDIR", "LD_LIBRARY_PATH", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+    fixed = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+    return {name: os.environ[name] for name in keep if name in os.environ} | fixed
