@@ -1,0 +1,239 @@
+"""Grade one submission: run it in the sandbox beside nothing it could learn from, judge the values it returns.
+
+`Grader` holds what a batch shares: one warm worker, and per exercise the hidden cases with the reference's
+answers and (only once a submission fails) the misconceptions' answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grader import hidden
+from grader.course import ROOT, Lesson, solution_source
+from grader.course import lesson as course_lesson
+from grader.diagnosis import diagnose
+from grader.exercise import Case, Exercise, Group, Misconception, Outcome
+from grader.judge import Judged, Verdict, is_property, judge_group, not_attempted
+from grader.notebook import Submission, assemble, script_cells
+from grader.report import ExerciseResult, GroupResult, Hint, SubmissionResult
+from grader.rules import import_flaw
+from grader.sandbox.client import Call, Code, Run, Worker
+from grader.sandbox.limits import LIMITS, Limits
+from grader.values import Opaque, Tensor, Value
+
+FLOATS = ("float16", "bfloat16", "float32")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An exercise with its cases (public examples, then hidden ones) group by group, and their expected outcomes."""
+
+    exercise: Exercise
+    cases: tuple[tuple[Group, Case], ...]
+    expected: tuple[Outcome, ...]
+
+
+@dataclass
+class Grader:
+    """Grades submissions of any lesson. Close it, or use it in a ``with`` block.
+
+    ``disclosure``: ``scores`` (verdicts only), ``hints`` (also the failed property and the hint).
+    """
+
+    secret: str
+    isolation: str = "confined"
+    disclosure: str = "hints"
+    root: Path = ROOT
+    limits: Limits = LIMITS
+    worker: Worker | None = None
+    _prepared: dict[str, Prepared] = field(default_factory=dict)
+    _wrong: dict[str, dict[str, list[Outcome]]] = field(default_factory=dict)
+
+    def __enter__(self) -> Grader:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.worker:
+            self.worker.close()
+            self.worker = None
+
+    def run(self, code: Code, calls: Sequence[Call]) -> Run:
+        """Run calls in the sandbox, starting the warm worker on first use."""
+        if self.worker is None:
+            self.worker = Worker(self.isolation, self.limits)
+        return self.worker.run(code, calls)
+
+    def prepared(self, lesson: Lesson, exercise: Exercise) -> Prepared:
+        """The exercise's cases with expected outcomes; the reference runs once per exercise."""
+        if exercise.name not in self._prepared:
+            self._prepared[exercise.name] = self._prepare(lesson, exercise)
+        return self._prepared[exercise.name]
+
+    def _prepare(self, lesson: Lesson, exercise: Exercise) -> Prepared:
+        drawn = hidden.hidden_cases(exercise, self.secret)
+        cases = tuple((g, c) for g in exercise.groups for c in (*g.examples, *drawn.get(g.name, ())))
+        hidden_only = [case for _, case in cases if case.expected is None]
+        calls = [Call(exercise.name, c) for case in hidden_only for c in (case, upcast(case))]
+        run = self.run(reference_code(lesson, self.root), calls)
+        answers = iter(run.outcomes)
+        expected = tuple(
+            Outcome("returned", case.expected, dict(case.expected_gradients))
+            if case.expected is not None
+            else merged(next(answers), next(answers))
+            for _, case in cases
+        )
+        bad = next((o for o in expected if o.status != "returned"), None)
+        if bad is not None:
+            raise RuntimeError(f"the reference of {exercise.name} does not answer a hidden case: {bad}")
+        return Prepared(exercise, cases, expected)
+
+    def wrong(self, lesson: Lesson, prepared: Prepared) -> dict[str, list[Outcome]]:
+        """What each misconception does on the exercise's cases; they run once per exercise."""
+        name = prepared.exercise.name
+        if name not in self._wrong:
+            self._wrong[name] = self.implementations(lesson, prepared, "wrong")
+        return self._wrong[name]
+
+    def implementations(self, lesson: Lesson, prepared: Prepared, which: str) -> dict[str, list[Outcome]]:
+        """Outcomes of every function in the exercise's ``wrong.py`` or ``sound.py``, by id."""
+        name, cases = prepared.exercise.name, [case for _, case in prepared.cases]
+        code = Code([(0, lesson.setup), (1, hidden.source_path(name, which).read_text(encoding="utf-8"))])
+        ids = list(hidden.implementations(name, which))
+        return {i: self.run(code, [Call(i, case) for case in cases]).outcomes for i in ids}
+
+    def grade(self, submission: Submission) -> SubmissionResult:
+        """The submission's mark. Never raises for anything the submission does."""
+        lesson = submission.lesson
+        prepared = [self.prepared(lesson, e) for e in lesson.exercises]
+        calls = [Call(p.exercise.name, case) for p in prepared for _, case in p.cases]
+        run = self.run(submission.code, calls)
+        results, position = [], 0
+        for item in prepared:
+            received = run.outcomes[position : position + len(item.cases)]
+            position += len(item.cases)
+            results.append(self.exercise_result(submission, item, received))
+        problems = (*submission.problems, *run.problems, *cell_errors(submission, run))
+        points = round(sum(r.points for r in results), 6)
+        maximum = sum(r.max_points for r in results)
+        receipt = {"seconds": round(run.seconds, 4), "isolation": self.isolation, "secret": digest(self.secret)}
+        return SubmissionResult(
+            submission.path, lesson.name, "graded", points, maximum, problems, tuple(results), receipt
+        )
+
+    def exercise_result(self, submission: Submission, prepared: Prepared, received: Sequence[Outcome]) -> ExerciseResult:
+        """The mark of one exercise from what its calls did."""
+        exercise, lesson = prepared.exercise, submission.lesson
+        judged = [Judged(c, e, r) for (_, c), e, r in zip(prepared.cases, prepared.expected, received, strict=True)]
+        total = lesson.points(exercise.name)
+        if not_attempted(judged):
+            groups = group_results(exercise, [], total, self.disclosure)
+            return ExerciseResult(exercise.name, "not attempted", 0.0, total, groups)
+        flaw = import_flaw(submission.code.cells, exercise.name, exercise.imports) if exercise.imports else ""
+        verdicts = [
+            judge_group(exercise, g, [j for j, (of, _) in zip(judged, prepared.cases, strict=True) if of is g], flaw)
+            for g in exercise.groups
+        ]
+        groups = group_results(exercise, verdicts, total, self.disclosure)
+        points = round(sum(g.points for g in groups), 6)
+        whole = all(v.passed for v in verdicts if v.group.weight)
+        status = "passed" if whole else "partial" if points else "failed"
+        points = total if whole else points
+        found = [] if all(v.passed for v in verdicts) else self.diagnosis(lesson, prepared, judged)
+        hints = tuple(Hint(m.id, m.hints[0]) for m in found) if self.disclosure != "scores" else ()
+        return ExerciseResult(exercise.name, status, points, total, groups, hints, advice(verdicts, hints, self.disclosure))
+
+    def diagnosis(self, lesson: Lesson, prepared: Prepared, judged: Sequence[Judged]) -> list[Misconception]:
+        """The misconceptions a failing submission holds."""
+        known = hidden.misconceptions(prepared.exercise.name)
+        return diagnose(prepared.exercise, judged, known, self.wrong(lesson, prepared))
+
+
+def group_results(
+    exercise: Exercise, verdicts: Sequence[Verdict], total: float, disclosure: str
+) -> tuple[GroupResult, ...]:
+    """Points and messages per group. Property groups count once some group of numbers is right."""
+    by_name = {v.group.name: v for v in verdicts}
+    weights = sum(g.weight for g in exercise.groups)
+    some_numbers = any(v.passed and v.group.weight and not is_property(v.group) for v in verdicts)
+    results = []
+    for group in exercise.groups:
+        verdict = by_name.get(group.name)
+        worth = round(total * group.weight / weights, 6)
+        passed = verdict is not None and verdict.passed
+        message = "" if passed else "not attempted" if verdict is None else verdict.flaws[0][1].text if verdict.flaws else ""
+        if passed and is_property(group) and not some_numbers:
+            passed, message = False, "counts once at least one group of values is right"
+        shown = message if disclosure != "scores" else ""
+        results.append(GroupResult(group.name, worth if passed else 0.0, worth, passed, shown, group.idea))
+    return tuple(results)
+
+
+def advice(verdicts: Sequence[Verdict], hints: Sequence[Hint], disclosure: str) -> str:
+    """Where to look when no misconception matches: the smallest public example that fails."""
+    if hints or disclosure == "scores":
+        return ""
+    failing = [
+        (v, v.judged[i].case) for v in verdicts for i, _ in v.flaws if v.judged and v.judged[i].case.expected is not None
+    ]
+    if not failing:
+        return ""
+    verdict, _ = min(failing, key=lambda item: sum(np.size(getattr(x, "data", x)) for x in item[1].args.values()))
+    return f"Run check in the notebook: its public example of “{verdict.group.name}” fails too, with numbers to compare."
+
+
+def reference_code(lesson: Lesson, root: Path = ROOT) -> Code:
+    """The lesson's solution cells, loaded from ``solutions/`` like any submission."""
+    text = solution_source(lesson.name, root).read_text(encoding="utf-8")
+    code, _ = assemble(script_cells(text), lesson)
+    return code
+
+
+def upcast(case: Case) -> Case:
+    """The case with floating tensors as float64: where the reference computes expected values."""
+    args = {
+        k: Tensor(v.data.astype(np.float64), "float64", v.device) if isinstance(v, Tensor) and v.dtype in FLOATS else v
+        for k, v in case.args.items()
+    }
+    return replace(case, args=args)
+
+
+def merged(native: Outcome, precise: Outcome) -> Outcome:
+    """Kinds, shapes and dtypes of the native run with the numbers of the float64 run."""
+    return replace(native, result=_merge(native.result, precise.result), gradients=precise.gradients)
+
+
+def _merge(native: Value, precise: Value) -> Value:
+    if isinstance(native, dict):
+        return {key: _merge(item, precise[key]) for key, item in native.items()}
+    if isinstance(native, tuple):
+        return tuple(_merge(a, b) for a, b in zip(native, precise, strict=True))
+    if isinstance(native, Tensor) and native.device != "meta":
+        return Tensor(precise.data, native.dtype, native.device)
+    return Opaque("reference answered nothing") if native is None else precise
+
+
+def cell_errors(submission: Submission, run: Run) -> list[str]:
+    """One line per cell that raised while it was run: where, what, and the learner's own line."""
+    lines = []
+    for error in run.errors[:10]:
+        source = submission.sources.get(error.cell, "").splitlines()
+        quoted = source[error.line - 1].strip()[:120] if 0 < error.line <= len(source) else ""
+        where = f"cell {error.cell}, line {error.line}" if error.line else f"cell {error.cell}"
+        lines.append(f"{where}: {error.type}: {error.message[:200]}" + (f" in `{quoted}`" if quoted else ""))
+    return lines
+
+
+def digest(*parts: Any) -> str:
+    """A short hash for receipts."""
+    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
+
+
+def lesson_for(name: str) -> Lesson:
+    """The lesson called ``name``; CourseError where there is none."""
+    return course_lesson(name)

@@ -1,0 +1,220 @@
+"""A submission (.ipynb or .py) -> the learner's code, whatever editors did to it.
+
+Cells are ours by their nbgrader id or, where an editor lost the metadata, by their text. Ours are not run, except
+the setup cell, which is taken from the lesson. Everything else the learner wrote runs in order.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from grader.course import Lesson, TemplateCell, bound_names, defined_names, exercises, graded_lessons, lesson
+from grader.magics import parses, to_python, written_module
+from grader.sandbox.client import Code
+
+MAX_BYTES = 100 * 2**20
+
+
+class SubmissionError(Exception):
+    """A submission that cannot be graded at all. The message is one line: what is wrong and what to do."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A code cell of a submission; ``number`` is its 1-based position, ``grade_id`` empty where it has none."""
+
+    number: int
+    source: str
+    grade_id: str = ""
+    markdown: bool = False
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The learner's code for one lesson. ``sources``: cell number -> text, to quote a line from."""
+
+    path: str
+    lesson: Lesson
+    code: Code
+    sources: dict[int, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+def load(path: Path, assignment: str = "", shown_as: str = "") -> Submission:
+    """Read a submission. SubmissionError (one line) when there is nothing to grade in it."""
+    if path.suffix not in (".ipynb", ".py"):
+        raise SubmissionError(f"{path.name}: not a notebook (.ipynb) or Python file (.py); submit one of these")
+    try:
+        if not path.is_file():
+            raise SubmissionError(f"{path.name}: {'not a file' if path.exists() else 'no such file'}; check the path")
+        if path.stat().st_size > MAX_BYTES:
+            raise SubmissionError(
+                f"{path.name}: larger than {MAX_BYTES // 2**20} MB; clear the outputs (Kernel > Restart and Clear) and resubmit"
+            )
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise SubmissionError(f"{path.name}: cannot be read ({type(error).__name__}); check its permissions") from None
+    return loads(data, path.name, assignment, shown_as or str(path))
+
+
+def loads(data: bytes, name: str, assignment: str = "", shown_as: str = "") -> Submission:
+    """Read a submission from bytes; ``name`` tells its kind by its suffix. Raises like `load`."""
+    text = data.decode("utf-8-sig", errors="replace")
+    problems = ("the file is not valid UTF-8: broken characters were replaced",) if "\ufffd" in text else ()
+    cells = script_cells(text) if name.endswith(".py") else code_cells(notebook_json(text, name))
+    chosen = lesson(assignment or lesson_of(cells, name))
+    return Submission(shown_as or name, chosen, *assemble(cells, chosen), problems)
+
+
+def notebook_json(text: str, name: str) -> dict[str, Any]:
+    """The notebook's JSON, as nbformat 4. SubmissionError where it is none."""
+    try:
+        notebook = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise SubmissionError(f"{name}: not a notebook, its JSON is broken{where}; open it in Jupyter and save it again") from None
+    if isinstance(notebook, dict) and isinstance(notebook.get("worksheets"), list):
+        notebook = _upgrade(notebook)
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        raise SubmissionError(f"{name}: JSON, but not a notebook (it has no cells); submit the .ipynb file")
+    return notebook
+
+
+def _upgrade(notebook: dict[str, Any]) -> dict[str, Any]:
+    """nbformat 3 -> 4: cells stand in worksheets, and code under ``input``."""
+    sheets = [s for s in notebook["worksheets"] if isinstance(s, dict) and isinstance(s.get("cells"), list)]
+    cells = [dict(c, source=c.get("source", c.get("input", ""))) for s in sheets for c in s["cells"] if isinstance(c, dict)]
+    return {"cells": cells, "metadata": notebook.get("metadata", {})}
+
+
+def source_of(cell: dict[str, Any]) -> str:
+    """A cell's text: nbformat allows a string or a list of lines."""
+    source = cell.get("source", "")
+    return "".join(map(str, source)) if isinstance(source, list) else str(source)
+
+
+def grade_id_of(cell: dict[str, Any]) -> str:
+    """The nbgrader id in a cell's metadata, or empty."""
+    meta = cell.get("metadata")
+    meta = meta.get("nbgrader") if isinstance(meta, dict) else None
+    return str(meta.get("grade_id", "")) if isinstance(meta, dict) else ""
+
+
+def code_cells(notebook: dict[str, Any]) -> list[Cell]:
+    """The code cells, and cells turned into markdown or raw text that hold a graded function nobody else defines."""
+    cells = [
+        Cell(number, source_of(cell), grade_id_of(cell), cell.get("cell_type") != "code")
+        for number, cell in enumerate(notebook["cells"], start=1)
+        if isinstance(cell, dict)
+    ]
+    defined = {name for cell in cells if not cell.markdown for name in defined_names(to_python(cell.source))}
+    rescued = exercises().keys() - defined
+    return [c for c in cells if not c.markdown or rescued & set(defined_names(c.source))]
+
+
+def script_cells(text: str) -> list[Cell]:
+    """A percent script by its ``# %%`` cells; any other script statement by statement, so that one error costs one."""
+    lines = text.splitlines()
+    starts = [i for i, line in enumerate(lines) if line.startswith("# %%")]
+    if starts:
+        bounds = [0, *starts, len(lines)]
+        chunks = [(a, lines[a:b]) for a, b in zip(bounds, bounds[1:], strict=False) if b > a]
+        return [Cell(1, "\n" * a + "\n".join(chunk)) for a, chunk in chunks if any(line.strip() for line in chunk)]
+    source = text if parses(text) else to_python(text)
+    if not parses(source):
+        return [Cell(1, text)]
+    lines = source.splitlines()
+    spans = [(_first_line(node) - 1, node.end_lineno) for node in ast.parse(source).body]
+    return [Cell(1, "\n" * start + "\n".join(lines[start:end])) for start, end in spans]
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(d.lineno for d in decorators)])
+
+
+def lesson_of(cells: Sequence[Cell], name: str) -> str:
+    """The lesson whose graded functions the cells define most. SubmissionError on none, or on a tie."""
+    found = {n for cell in cells for n in defined_names(to_python(cell.source))}
+    ids = {cell.grade_id for cell in cells}
+    counts = {lesson_name: 0 for lesson_name in graded_lessons()}
+    for exercise in exercises().values():
+        counts[exercise.lesson] += (exercise.name in found) + (f"check_{exercise.name}" in ids)
+    best = max(counts.values(), default=0)
+    if best == 0:
+        raise SubmissionError(
+            f"{name}: defines none of the graded functions ({', '.join(exercises())}); name the lesson with --assignment"
+        )
+    leaders = [lesson_name for lesson_name, count in counts.items() if count == best]
+    if len(leaders) > 1:
+        raise SubmissionError(f"{name}: fits {' and '.join(leaders)} alike; say which with --assignment")
+    return leaders[0]
+
+
+def assemble(cells: Sequence[Cell], chosen: Lesson) -> tuple[Code, dict[int, str]]:
+    """What to run, and the text to quote from: our setup cell, then the learner's cells with magics taken out."""
+    modules: dict[str, str] = {}
+    mine: list[tuple[int, str]] = []
+    for cell in cells:
+        if module := written_module(cell.source):
+            modules[module[0]] = module[1]
+        elif not is_ours(cell, chosen):
+            mine.append((cell.number, to_python(cell.source)))
+    mine = [(n, source) for n, source in without_spare_stubs(mine, chosen) if source.strip()]
+    sources: dict[int, str] = {}
+    for number, source in mine:  # the pieces of a script share a number: the longest holds the others' lines as blanks
+        sources[number] = _overlay(sources.get(number, ""), source)
+    return Code([(0, chosen.setup), *mine], modules), sources
+
+
+def _overlay(below: str, above: str) -> str:
+    lines, new = below.splitlines(), above.splitlines()
+    lines += [""] * (len(new) - len(lines))
+    return "\n".join(b or a for a, b in zip(lines, [*new, *[""] * (len(lines) - len(new))], strict=True))
+
+
+def is_ours(cell: Cell, chosen: Lesson) -> bool:
+    """Whether a cell is the lesson's own and not to be run: by text, or by id unless it defines a graded function."""
+    text = cell.source.strip()
+    if any(text == t.source.strip() for t in chosen.cells if t.role != "solution"):
+        return True
+    template = chosen.cell(cell.grade_id)
+    if template is None or template.role in ("solution", "setup"):
+        return False
+    return not set(defined_names(to_python(cell.source))) & {e.name for e in chosen.exercises}
+
+
+def without_spare_stubs(cells: list[tuple[int, str]], chosen: Lesson) -> list[tuple[int, str]]:
+    """Blank the untouched stub of a function that another cell defines (a duplicated cell), wherever it stands."""
+    stubs = {e.name: _stub_dump(chosen.cell(e.name), e.name) for e in chosen.exercises}
+    found = [(i, node) for i, (_, source) in enumerate(cells) if parses(source) for node in ast.parse(source).body]
+    real = {
+        name
+        for _, node in found
+        for name in bound_names(node)
+        if name in stubs and _dump(node) != stubs[name]
+    }
+    result = list(cells)
+    for index, node in found:
+        if isinstance(node, ast.FunctionDef) and node.name in real and _dump(node) == stubs[node.name]:
+            number, source = result[index]
+            lines = source.splitlines()
+            lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or 0) - node.lineno + 1)
+            result[index] = (number, "\n".join(lines))
+    return result
+
+
+def _dump(node: ast.AST) -> str:
+    return ast.dump(node)
+
+
+def _stub_dump(template: TemplateCell | None, name: str) -> str:
+    if template is None:
+        return ""
+    found = [n for n in ast.parse(template.source).body if isinstance(n, ast.FunctionDef) and n.name == name]
+    return _dump(found[0]) if found else ""
