@@ -1,0 +1,188 @@
+"""The learner's check: run the public examples of an exercise, say what is off and which idea it points to."""
+
+from __future__ import annotations
+
+import dis
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grader import fingerprints
+from grader.course import exercises
+from grader.diagnosis import diagnose
+from grader.exercise import Exercise, Misconception, Outcome
+from grader.judge import Judged, Verdict, is_property, judge_group, not_attempted
+from grader.observe import observe
+from grader.progress import record
+
+
+class CheckFailed(Exception):
+    """Raised by `check` so that Validate and autograding see the failure. Shown as its one line, without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The public verdicts on a function, and the misconceptions it agrees with."""
+
+    exercise: Exercise
+    verdicts: tuple[Verdict, ...]
+    attempted: bool
+    misconceptions: tuple[Misconception, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every group that is worth points passes."""
+        return self.attempted and all(v.passed for v in self.verdicts if v.group.weight)
+
+    @property
+    def share(self) -> float:
+        """The share of the exercise's points that the public examples would earn, 0 to 1."""
+        total = sum(v.group.weight for v in self.verdicts)
+        right = [v for v in self.verdicts if v.passed and v.group.weight]
+        some_numbers = any(not is_property(v.group) for v in right)
+        return sum(v.group.weight for v in right) / total if some_numbers else 0.0
+
+
+_current: dict[str, Any] = {"name": "", "hints": (), "step": 0}
+
+
+def check(function: Callable[..., Any]) -> None:
+    """Run the public examples of the exercise that ``function`` is an answer to.
+
+    Prints one line when all is well. Raises `CheckFailed` (one line, no traceback) when not, or not attempted.
+    """
+    exercise = exercises().get(_name_of(function, sys._getframe(1).f_globals))
+    if exercise is None:
+        raise CheckFailed(f"check knows no exercise {_label(function)}. It checks: {', '.join(exercises())}.") from None
+    checked = run_checks(exercise, function)
+    record(exercise.name, checked.share if checked.attempted else None)
+    hints = [h for m in checked.misconceptions for h in m.hints] or list(exercise.hints)
+    _current.update(name=exercise.name, hints=hints, step=1 if checked.misconceptions else 0)
+    _show(checked)
+    if not checked.passed:
+        raise CheckFailed(summary(checked)) from None
+
+
+def run_checks(exercise: Exercise, function: Callable[..., Any]) -> Checked:
+    """Call ``function`` on every public example and judge it; diagnose what fails."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a branch not taken may warn: that is allowed
+        received = {g.name: [observe(function, c.args, c.differentiate, c.of) for c in g.examples] for g in exercise.groups}
+    judged = {
+        g.name: [
+            Judged(c, Outcome("returned", c.expected, dict(c.expected_gradients)), r)
+            for c, r in zip(g.examples, received[g.name], strict=True)
+        ]
+        for g in exercise.groups
+    }
+    everything = [item for group in judged.values() for item in group]
+    flaw = live_import_flaw(function, exercise.imports) if exercise.imports else ""
+    verdicts = tuple(judge_group(exercise, g, judged[g.name], flaw) for g in exercise.groups)
+    checked = Checked(exercise, verdicts, not not_attempted(everything))
+    if not checked.attempted or all(v.passed for v in verdicts):
+        return checked
+    known, wrong = fingerprints.load(exercise.name)
+    return Checked(exercise, verdicts, True, tuple(diagnose(exercise, everything, known, wrong)))
+
+
+def summary(checked: Checked) -> str:
+    """One line on a check."""
+    name = checked.exercise.name
+    if not checked.attempted:
+        return f"{name}: not attempted yet. Write its body in the cell above, run it, then run this check again."
+    graded = [v for v in checked.verdicts if v.group.weight]
+    passed = sum(v.passed for v in graded)
+    if checked.passed:
+        missed = [v.group.name for v in checked.verdicts if not v.passed]
+        return f"✓ {name}: all {passed} checks pass" + (f" (stretch, no points: {', '.join(missed)})" if missed else "")
+    idea = f" — {checked.misconceptions[0].hints[0]}" if checked.misconceptions else ""
+    return f"✗ {name}: {passed} of {len(graded)} checks pass{idea}"
+
+
+def _name_of(function: Any, names: Mapping[str, Any]) -> str:
+    """The exercise a function answers: its own name, or the graded name it is bound to (a lambda, a wrapper)."""
+    own = str(getattr(function, "__name__", ""))
+    bound = [name for name in exercises() if names.get(name) is function]
+    return own if own in exercises() else bound[0] if bound else own
+
+
+def _label(function: Any) -> str:
+    return f"`{getattr(function, '__name__', type(function).__name__)}`"
+
+
+def _show(checked: Checked) -> None:
+    from grader import render
+
+    if not checked.attempted:
+        return
+    render.show(render.check_html(checked), render.check_text(checked))
+
+
+def hint(name: str = "") -> None:
+    """The next hint: on the misconception the last check found, else on the exercise. ``name``: another exercise."""
+    from grader import render
+
+    if name and name != _current["name"]:
+        if name not in exercises():
+            print(f"hint knows no exercise {name!r}. It knows: {', '.join(exercises())}.")
+            return
+        _current.update(name=name, hints=list(exercises()[name].hints), step=0)
+    hints: Sequence[str] = _current["hints"]
+    if not hints:
+        print("Run a check first, or name the exercise: hint('dpo_loss').")
+        return
+    step = min(int(_current["step"]), len(hints) - 1)
+    _current["step"] = step + 1
+    text = f"Hint {step + 1} of {len(hints)} for {_current['name']}: {hints[step]}"
+    render.show(render.note_html(text), text)
+
+
+def live_import_flaw(function: Callable[..., Any], allowed: frozenset[str]) -> str:
+    """The import rule on live functions: the modules behind the names that reachable code uses."""
+    todo: list[Any] = [function]
+    seen: set[int] = set()
+    while todo:
+        current = todo.pop()
+        code = getattr(current, "__code__", None)
+        if code is None or id(code) in seen:
+            continue
+        seen.add(id(code))
+        for module, value in _used(code, current.__globals__):
+            if module not in allowed and module not in sys.stdlib_module_names and module != function.__module__:
+                rule = f"only {', '.join(sorted(allowed))} and the standard library are allowed"
+                return f"`{current.__name__}` uses {module}; {rule}"
+            if isinstance(value, types.FunctionType):
+                todo.append(value)
+    return ""
+
+
+def _used(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """(top-level module, object) behind each global and each import inside a code object, nested ones included."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "IMPORT_NAME":
+            yield str(instruction.argval).split(".")[0], None
+        elif instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME") and instruction.argval in names:
+            value = names[instruction.argval]
+            home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+            if isinstance(home, str):
+                yield home.split(".")[0], value
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _used(constant, names)
+
+
+def _quiet_hook(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:
+    if issubclass(kind, CheckFailed):
+        print(error, file=sys.stderr)
+    else:
+        _previous_hook(kind, error, trace)
+
+
+_previous_hook = sys.excepthook
+sys.excepthook = _quiet_hook

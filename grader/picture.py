@@ -1,0 +1,107 @@
+"""Figures with a text description, drawn from the learner's functions without ever stopping Run All."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import traceback
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+#: Okabe-Ito colours. Double each with a marker or line style: colour alone carries no meaning.
+palette = SimpleNamespace(
+    BLUE="#0072B2",
+    VERMILLION="#D55E00",
+    BLACK="#000000",
+    GREEN="#009E73",
+    ORANGE="#E69F00",
+    SKY="#56B4E9",
+    PURPLE="#CC79A7",
+    GREY="#767676",
+)
+Draw = Callable[..., Any]
+
+
+def picture(alt: str, needs: Sequence[Callable[..., Any]] = ()) -> Callable[[Draw], None]:
+    """Decorator: draw now and show the figure with ``alt`` as its description.
+
+    The function takes no argument and returns a matplotlib figure, or ``(figure, description)`` where the
+    description holds computed numbers. ``needs`` names the learner's functions it calls: while one of them is not
+    written, or raises, the cell says so in one line instead.
+    """
+
+    def run(draw: Draw) -> None:
+        try:
+            drawn = draw()
+        except NotImplementedError:
+            print(f"No picture yet: {_names(needs)} not attempted. Solve the exercise, then run this cell again.")
+        except Exception as error:
+            print(f"No picture: {_blame(error, needs)}")
+        else:
+            figure, text = drawn if isinstance(drawn, tuple) else (drawn, alt)
+            show_figure(figure, text)
+        _close()
+
+    return run
+
+
+def explore(draw: Draw, alt: str, **ranges: tuple[float, float, float]) -> None:
+    """A slider twin of a picture: ``draw(beta)`` redrawn as ``beta=(low, high, step)`` moves. Never raises."""
+    try:
+        import ipywidgets
+    except ImportError:
+        print("No sliders here (ipywidgets is not installed): the static figure shows the same.")
+        return
+
+    def redraw(**values: float) -> None:
+        picture(alt)(lambda: draw(**values))
+
+    sliders = {
+        name: ipywidgets.FloatSlider(value=low, min=low, max=high, step=step, description=name, continuous_update=False)
+        for name, (low, high, step) in ranges.items()
+    }
+    ipywidgets.interact(redraw, **sliders)
+
+
+def show_figure(figure: Any, alt: str) -> None:
+    """Display a figure as ``<figure><img alt>`` with its description below, and the description as plain text."""
+    from IPython.display import display
+
+    png = figure_png(figure)
+    text = html.escape(" ".join(alt.split()))
+    page = (
+        f'<figure style="margin:0.5em 0"><img style="max-width:100%;background:#fff" alt="{text}" '
+        f'src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+        f'<figcaption style="font-size:90%;opacity:0.85;max-width:60em">{text}</figcaption></figure>'
+    )
+    display({"text/html": page, "text/plain": " ".join(alt.split())}, raw=True)
+
+
+def figure_png(figure: Any) -> bytes:
+    """The figure as PNG bytes, on white."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110, bbox_inches="tight", facecolor="white")
+    return buffer.getvalue()
+
+
+def _names(needs: Sequence[Callable[..., Any]]) -> str:
+    names = [f"`{getattr(f, '__name__', '?')}`" for f in needs]
+    return (" and ".join(names) or "the exercise") + (" are" if len(names) > 1 else " is")
+
+
+def _blame(error: Exception, needs: Sequence[Callable[..., Any]]) -> str:
+    """Which function raised, in one line."""
+    frames = [f.name for f in traceback.extract_tb(error.__traceback__)]
+    wanted = {getattr(f, "__name__", "") for f in needs}
+    culprit = next((name for name in reversed(frames) if name in wanted), "")
+    where = f"`{culprit}` raised " if culprit else ""
+    return f"{where}{type(error).__name__}: {error}. Run its check for what is off." if where else f"{type(error).__name__}: {error}"
+
+
+def _close() -> None:
+    """Close what was drawn: pyplot would show it a second time at the end of the cell, without description."""
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
