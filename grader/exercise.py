@@ -49,7 +49,7 @@ class Case:
     ``differentiate`` names the arguments in which the gradient is taken: of the sum of the result, or of
     ``result[of].sum()`` where ``of`` names a key.
     ``expected`` and ``expected_gradients`` are authored for public examples and None for hidden cases (the
-    reference gives them). ``tolerance`` overrides the exercise's.
+    reference gives them). ``tolerance`` overrides the exercise's. ``worked`` marks the examples a lesson prints.
     """
 
     args: Mapping[str, Value]
@@ -59,6 +59,7 @@ class Case:
     of: str = ""
     expected_gradients: Mapping[str, Value] = field(default_factory=dict)
     tolerance: Tolerance | None = None
+    worked: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Group:
     """Cases that stand or fall together for ``weight`` shares of the exercise's points (0: stretch).
 
     ``idea`` says in one sentence, for the card and the feedback, what the group asks. ``aspects`` are the
-    properties that can fail it (see `ASPECTS`).
+    properties that can fail it (see `ASPECTS`). ``tolerance`` overrides the exercise's for the group's cases.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Group:
     idea: str
     examples: tuple[Case, ...] = ()
     aspects: tuple[str, ...] = ("value",)
+    tolerance: Tolerance | None = None
 
 
 @dataclass(frozen=True)

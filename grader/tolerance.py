@@ -85,15 +85,16 @@ def _spo_bound(args: Args, path: str, expected: np.ndarray) -> np.ndarray:
 
 KL_SUM = Tolerance(
     "summation order",
-    "max(1e-5 · max(1, |x|), 4e-6 · S), with S = Σ m(|ℓπ| + |ℓref|) for a divergence, |r| + βS for a penalized "
+    "max(1e-5 · max(1, ∣x∣), 4e-6 · S), with S = Σ m(∣ℓπ∣ + ∣ℓref∣) for a divergence, ∣r∣ + βS for a penalized "
     "reward and its mean for the objective; gradients 1e-5 relative",
     _kl_bound,
 )
 LOGP = Tolerance(
-    "log-softmax rounding", "1e-5 · (1 + |x|) + 2 · eps32 · Σ mask · max|logits|; gradients 1e-5 · (1 + |x|)", _logp_bound
+    "log-softmax rounding", "1e-5 · (1 + ∣x∣) + 2 · eps32 · Σ mask · max∣logits∣; gradients 1e-5 · (1 + ∣x∣)", _logp_bound
 )
-SPO = Tolerance("pair regression", "float32: 1e-5 + 1e-4 · |x|; float64: 1e-9 · |x|", _spo_bound)
-EXACT = relative(1e-9, "exact", "relative error ≤ 1e-9 wherever |x| > 1e-300, no absolute tolerance")
+SPO = Tolerance("pair regression", "float32: 1e-5 + 1e-4 · ∣x∣; float64: 1e-9 · ∣x∣", _spo_bound)
+SIX_DIGITS = relative(1e-6, "six digits", "relative error ≤ 1e-6")
+EXACT = relative(1e-9, "exact", "relative error ≤ 1e-9 wherever ∣x∣ > 1e-300, no absolute tolerance")
 DYADIC = relative(1e-12, "dyadic", "relative error ≤ 1e-12 where every input is a multiple of 1/8 and β a power of two")
 WORKED_LOSS = relative(1e-12, "worked loss", "relative error ≤ 1e-12")
 PRINTED = mixed(0.0, 5e-9, "printed digits", "absolute error ≤ 5e-9 (the example is printed to 8 decimals)")
@@ -102,29 +103,29 @@ PRINTED = mixed(0.0, 5e-9, "printed digits", "absolute error ≤ 5e-9 (the examp
 def _tilted_size(args: Args, betas: str) -> np.ndarray:
     """max over k of |log pi_ref| + |r| / beta, one per beta: the size of the terms that cancel."""
     beta = _numbers(args, betas)[..., None]
-    return (np.abs(_numbers(args, "log_ref")) + np.abs(_numbers(args, "rewards")) / beta).max(-1)
+    return np.asarray((np.abs(_numbers(args, "log_ref")) + np.abs(_numbers(args, "rewards")) / beta).max(-1))
 
 
 def _optimal_bound(args: Args, path: str, expected: np.ndarray) -> np.ndarray:
-    return 1e-9 * np.abs(expected) + 1e-14 * _tilted_size(args, "beta")
+    return np.asarray(1e-9 * np.abs(expected) + 1e-14 * _tilted_size(args, "beta"))
 
 
 def _frontier_bound(args: Args, path: str, expected: np.ndarray) -> np.ndarray:
     terms = np.abs(_numbers(args, "rewards")).max() if path == "0" else _tilted_size(args, "betas")
     if terms.shape != expected.shape:  # two wrong results compared with each other
         terms = terms.max()
-    return 1e-9 * np.abs(expected) + 1e-14 * terms
+    return np.asarray(1e-9 * np.abs(expected) + 1e-14 * terms)
 
 
 OPTIMAL = Tolerance(
     "normalized log probabilities",
-    "1e-9 · |x| + 1e-14 · max(|log π_ref| + |r|/β): the second term is the rounding of what cancels where π* is near 1",
+    "1e-9 · ∣x∣ + 1e-14 · max(∣log π_ref∣ + ∣r∣/β): the second term is the rounding of what cancels where π* is near 1",
     _optimal_bound,
 )
 FRONTIER = Tolerance(
     "frontier",
-    "1e-9 · |x| + 1e-14 · S, with S = max|r| for the expected reward and max(|log π_ref| + |r|/β) for the KL: the second "
-    "term is the rounding of what cancels where the KL is near 0",
+    "1e-9 · ∣x∣ + 1e-14 · S, with S = max∣r∣ for the expected reward and max(∣log π_ref∣ + ∣r∣/β) for the KL: the "
+    "second term is the rounding of what cancels where the KL is near 0",
     _frontier_bound,
 )
-ALL = (KL_SUM, LOGP, SPO, EXACT, DYADIC, WORKED_LOSS, PRINTED, OPTIMAL, FRONTIER)
+ALL = (KL_SUM, LOGP, SPO, SIX_DIGITS, EXACT, DYADIC, WORKED_LOSS, PRINTED, OPTIMAL, FRONTIER)
