@@ -1,0 +1,1 @@
+"""Hidden cases, misconceptions and sound variants of `dpo_grad`."""

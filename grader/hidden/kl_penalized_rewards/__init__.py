@@ -1,0 +1,1 @@
+"""Hidden tests of `kl_penalized_rewards`: cases, wrong and sound functions. Never in what learners receive."""

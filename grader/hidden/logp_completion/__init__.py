@@ -1,0 +1,1 @@
+"""Hidden tests of `logp_completion`: cases, wrong and sound functions. Never in what learners receive."""
