@@ -75,6 +75,8 @@ def source_notebook(path: Path, titles: dict[str, str]) -> str:
         if cell.cell_type == "code" and not grade_id:
             raise BuildError(f"{path.name}, cell {number}: a code cell without nbgrader metadata; give it a grade_id")
         cell.id = _cell_id(path.stem, grade_id, number)
+        if (grade_id or "").startswith("figure_"):
+            cell.metadata["jupyter"] = {"source_hidden": True}  # the picture is the point; a click shows its code
         if cell.cell_type == "markdown":
             try:
                 cell.source = expand(cell.source, points, titles)

@@ -40,7 +40,7 @@ def macros(points: Mapping[str, float], titles: Mapping[str, str]) -> dict[str, 
     """The macros by name."""
     return {
         "points": lambda name: points_table(name, points[name]),
-        "tolerance": lambda name: exercises()[name].tolerance.text,
+        "tolerance": tolerance_text,
         "hints": hints_folded,
         "examples": examples_table,
         "course_map": lambda name: course_map(name, titles),
@@ -67,6 +67,17 @@ def _listed(names: list[str]) -> str:
     return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]
 
 
+def tolerance_text(name: str) -> str:
+    """The exercise's tolerance, and what groups of their own ask."""
+    exercise = exercises()[name]
+    own = {group.name: group.tolerance for group in exercise.groups if group.tolerance}
+    others = [
+        f"{tolerance.text} in {_listed([n for n in own if own[n] is tolerance])}"
+        for tolerance in dict.fromkeys(own.values())
+    ]
+    return "; ".join([exercise.tolerance.text, *others])
+
+
 def hints_folded(name: str) -> str:
     """The exercise's three hints, each folded."""
     folded = "<details><summary>Hint {}</summary>\n\n{}\n\n</details>"
@@ -74,8 +85,10 @@ def hints_folded(name: str) -> str:
 
 
 def examples_table(name: str) -> str:
-    """The first worked examples as code: the call, and what it returns."""
-    shown = exercises()[name].groups[0].examples[:3]
+    """The worked examples as code, each a call and what it returns; where none is marked, the first group's first three."""
+    exercise = exercises()[name]
+    worked = {id(case): case for group in exercise.groups for case in group.examples if case.worked}
+    shown = list(worked.values()) or exercise.groups[0].examples[:3]
     return "```python\n" + "\n\n".join(_example(name, case) for case in shown) + "\n```"
 
 
