@@ -28,7 +28,7 @@ def same_values(exercise: Exercise, judged: Judged, wrong: Outcome) -> bool:
 
 def _same(exercise: Exercise, judged: Judged, path: str, want: Value, got: Value) -> bool:
     if isinstance(want, Opaque) or isinstance(got, Opaque) or as_array(want) is None or as_array(got) is None:
-        return bool(want == got)
+        return type(want) is type(got) and bool(want == got)  # an array beside no array: no comparison of entries
     tolerance = judged.case.tolerance or exercise.tolerance
     return error_in_tolerances(tolerance, judged.case, path, want, got) <= 1
 
@@ -69,8 +69,8 @@ def diagnose(
 ) -> list[Misconception]:
     """The misconceptions a failing submission holds, most telling first; empty when none agrees.
 
-    First a misconception that agrees in everything; else one that agrees in every value, together with
-    property misconceptions (dtype, gradient, overwritten inputs) that show the same property flaws.
+    First a misconception that agrees in everything; else one that agrees in every value; else, where all values are
+    right, a property misconception (dtype, gradient, overwritten inputs) that shows the same property flaws.
     """
     known = {m.id: m for m in misconceptions if m.id in wrong}
     matches = [m for m in known.values() if all(map(lambda j, w: same_everything(exercise, j, w), judged, wrong[m.id]))]
@@ -92,6 +92,8 @@ def _by_property(
     exercise: Exercise, judged: Sequence[Judged], known: Mapping[str, Misconception], wrong: Wrong
 ) -> list[Misconception]:
     """Misconceptions with right values whose property flaws are exactly some of the submission's."""
+    if _aspects_off(exercise, judged, ("value",)):
+        return []  # their hints take the values to be right
     mine = _aspects_off(exercise, judged, _PROPERTIES)
     found = []
     for m in known.values():

@@ -1,6 +1,6 @@
 """What each misconception does on the public examples, as data: how `check` diagnoses without the wrong code.
 
-Built by `grader build` into ``grader/lessons/fingerprints/NAME.json``; numbers are rounded to 12 digits, so that
+Built by `grader build` into ``grader/lessons/fingerprints/NAME.json``; numbers are rounded to 14 digits (the tightest tolerance is 1e-12), so that
 the file does not depend on the machine that wrote it.
 """
 
@@ -60,7 +60,7 @@ def dumps(misconceptions: Sequence[Misconception], wrong: dict[str, list[Outcome
             "description": m.description,
             "hints": list(m.hints),
             "parts": list(m.parts),
-            "outcomes": [_plain(wire.encode_outcome(_anonymous(o)), 12) for o in wrong[m.id]],
+            "outcomes": [_plain(wire.encode_outcome(_anonymous(o)), 14) for o in wrong[m.id]],
         }
         for m in misconceptions
     ]

@@ -102,28 +102,29 @@ def observe(
     for an argument the result does not depend on through the graph. Exceptions of the call become the outcome.
     """
     live = {name: thaw(value) for name, value in args.items()}
-    for name in differentiate:
-        live[name].requires_grad_(True)
+    leaves = {name: live[name].requires_grad_(True) for name in differentiate}
+    # a copy in the graph: writing into an argument that is a leaf would raise, and cost the gradient as well
+    live |= {name: leaf.clone() for name, leaf in leaves.items()}
     try:
         returned = function(*live.values())
     except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt of learner code included
         return Outcome("raised", error=locate(error))
     result = freeze(returned)
-    gradients = _gradients(returned, live, differentiate, of) if differentiate else {}
+    gradients = _gradients(returned, leaves, of) if differentiate else {}
     after = {name: freeze(live[name]) for name in args}
     changed = {name: after[name] for name in args if encode(after[name]) != encode(args[name])}
     return Outcome("returned", result, gradients, changed)
 
 
-def _gradients(returned: Any, live: Mapping[str, Any], names: tuple[str, ...], of: str) -> dict[str, Value]:
+def _gradients(returned: Any, leaves: Mapping[str, Any], of: str) -> dict[str, Value]:
     import torch
 
     try:
         target = returned[of] if of else returned
-        found = torch.autograd.grad(target.sum(), [live[name] for name in names], allow_unused=True)
+        found = torch.autograd.grad(target.sum(), list(leaves.values()), allow_unused=True)
     except Exception:  # detached, not a tensor, missing key: no gradient
-        return dict.fromkeys(names)
-    return {name: None if grad is None else freeze(grad) for name, grad in zip(names, found, strict=True)}
+        return dict.fromkeys(leaves)
+    return {name: None if grad is None else freeze(grad) for name, grad in zip(leaves, found, strict=True)}
 
 
 def locate(error: BaseException) -> Error:
