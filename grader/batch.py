@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
-from grader.course import CourseError, graded_lessons
+from grader.course import CourseError, graded_lessons, ungraded_lessons
 from grader.grading import Grader
 from grader.notebook import SubmissionError, load
 from grader.report import SubmissionResult, failed
@@ -51,22 +52,24 @@ def discover(paths: Sequence[Path], assignment: str = "") -> Iterator[Item]:
 
 
 def _in_folder(folder: Path, assignment: str) -> Iterator[Item]:
-    files = sorted(p for p in folder.rglob("*") if p.suffix in SUFFIXES and not _hidden(p.relative_to(folder)))
-    if not files:
+    empty = True
+    for place, folders, files in os.walk(folder):  # does not follow links to folders
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")
+        for name in sorted(files):
+            path = Path(place, name)
+            if path.suffix in SUFFIXES and not name.startswith(".") and path.stem not in ungraded_lessons():
+                empty = False
+                yield _item(path, folder, assignment)
+    if empty:
         yield Item(folder, str(folder), assignment, problem=f"{folder.name}: no notebook or Python file in this folder")
-    for path in files:
-        if path.is_dir() and not path.is_symlink():
-            continue
-        parent = path.parent.name
-        named = assignment or (parent if parent in graded_lessons() else "")
-        student = path.parent.parent.name if parent in graded_lessons() and path.parent != folder else ""
-        linked = path.is_symlink() or any(p.is_symlink() for p in path.relative_to(folder).parents if (p := folder / p) != folder)
-        problem = f"{path.name}: a symbolic link, which is not followed; submit the file itself" if linked else ""
-        yield Item(path, str(path), named, student, problem)
 
 
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") or part == "__pycache__" for part in path.parts)
+def _item(path: Path, folder: Path, assignment: str) -> Item:
+    """The item of a file below ``folder``; in STUDENT/ASSIGNMENT/file the folders name both."""
+    in_tree = path.parent.name in graded_lessons() and path.parent != folder
+    named = assignment or (path.parent.name if in_tree else "")
+    problem = f"{path.name}: a symbolic link, which is not followed; submit the file itself" if path.is_symlink() else ""
+    return Item(path, str(path), named, path.parent.parent.name if in_tree else "", problem)
 
 
 def grade_item(grader: Grader, item: Item) -> SubmissionResult:

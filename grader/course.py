@@ -63,7 +63,9 @@ def exercises() -> dict[str, Exercise]:
     """Every exercise of the course by function name, in course order."""
     import grader.lessons
 
-    modules = [importlib.import_module(f"grader.lessons.{m.name}") for m in pkgutil.iter_modules(grader.lessons.__path__)]
+    modules = [
+        importlib.import_module(f"grader.lessons.{m.name}") for m in pkgutil.iter_modules(grader.lessons.__path__)
+    ]
     ordered = sorted((m for m in modules if hasattr(m, "EXERCISES")), key=lambda m: str(m.LESSON))
     return {exercise.name: exercise for module in ordered for exercise in module.EXERCISES}
 
@@ -72,6 +74,12 @@ def exercises() -> dict[str, Exercise]:
 def graded_lessons() -> tuple[str, ...]:
     """Names of the lessons with graded exercises, in order."""
     return tuple(dict.fromkeys(exercise.lesson for exercise in exercises().values()))
+
+
+@functools.cache
+def ungraded_lessons(root: Path = ROOT) -> frozenset[str]:
+    """Names of released lessons without graded exercises."""
+    return frozenset(p.stem for p in (root / "notebooks").glob("*/*.ipynb")) - set(graded_lessons())
 
 
 @functools.cache

@@ -26,21 +26,21 @@ SECRET = "demo"
 
 def run_demo(folder: Path, isolation: str = "confined") -> None:
     """Make the class in ``folder``, grade it, write feedback and ``grades.csv``, print the table."""
-    started = time.monotonic()
+    started, shown, folder = time.monotonic(), folder, folder.resolve()
     venv_first()
     os.environ["GRADER_SECRET"] = SECRET
     new_course(folder)
     students = list(sample.sample_class())
     for student in students:
         ingest(sample.write(student, folder / "submitted"))
-    click.echo(f"{len(students)} submissions in {folder / 'submitted'}")
+    click.echo(f"{len(students)} submissions in {shown / 'submitted'}")
     with chdir(folder):
-        api = course_api(folder.resolve(), isolation)
+        api = course_api(folder, isolation)
         grade_class(api, students)
-        export(folder.resolve(), folder.resolve() / "grades.csv")
+        export(folder, folder.resolve() / "grades.csv")
     print_gradebook(api, students)
-    click.echo(f"feedback  {folder}/feedback/STUDENT/LESSON/LESSON.html\nmarks     {folder}/grades.csv")
-    click.echo(f"gradebook {folder}/gradebook.db (look at it with `nbgrader formgrader` from there)")
+    click.echo(f"feedback  {shown}/feedback/STUDENT/LESSON/LESSON.html\nmarks     {shown}/grades.csv")
+    click.echo(f"gradebook {shown}/gradebook.db (look at it with `nbgrader formgrader` from there)")
     click.echo(f"{time.monotonic() - started:.0f} seconds")
 
 

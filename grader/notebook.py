@@ -8,12 +8,22 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grader.course import Lesson, TemplateCell, bound_names, defined_names, exercises, graded_lessons, lesson
+from grader.course import (
+    Lesson,
+    TemplateCell,
+    bound_names,
+    defined_names,
+    exercises,
+    graded_lessons,
+    lesson,
+    ungraded_lessons,
+)
 from grader.magics import parses, to_python, written_module
 from grader.sandbox.client import Code
 
@@ -67,6 +77,8 @@ def loads(data: bytes, name: str, assignment: str = "", shown_as: str = "") -> S
     text = data.decode("utf-8-sig", errors="replace")
     problems = ("the file is not valid UTF-8: broken characters were replaced",) if "\ufffd" in text else ()
     cells = script_cells(text) if name.endswith(".py") else code_cells(notebook_json(text, name))
+    if not assignment and Path(name).stem in ungraded_lessons():
+        raise SubmissionError(f"{name}: this lesson is not graded; the graded ones are {', '.join(graded_lessons())}")
     chosen = lesson(assignment or lesson_of(cells, name))
     return Submission(shown_as or name, chosen, *assemble(cells, chosen), problems)
 
@@ -77,7 +89,9 @@ def notebook_json(text: str, name: str) -> dict[str, Any]:
         notebook = json.loads(text)
     except (ValueError, RecursionError) as error:
         where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise SubmissionError(f"{name}: not a notebook, its JSON is broken{where}; open it in Jupyter and save it again") from None
+        raise SubmissionError(
+            f"{name}: not a notebook, its JSON is broken{where}; open it in Jupyter and save it again"
+        ) from None
     if isinstance(notebook, dict) and isinstance(notebook.get("worksheets"), list):
         notebook = _upgrade(notebook)
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
@@ -88,7 +102,9 @@ def notebook_json(text: str, name: str) -> dict[str, Any]:
 def _upgrade(notebook: dict[str, Any]) -> dict[str, Any]:
     """nbformat 3 -> 4: cells stand in worksheets, and code under ``input``."""
     sheets = [s for s in notebook["worksheets"] if isinstance(s, dict) and isinstance(s.get("cells"), list)]
-    cells = [dict(c, source=c.get("source", c.get("input", ""))) for s in sheets for c in s["cells"] if isinstance(c, dict)]
+    cells = [
+        dict(c, source=c.get("source", c.get("input", ""))) for s in sheets for c in s["cells"] if isinstance(c, dict)
+    ]
     return {"cells": cells, "metadata": notebook.get("metadata", {})}
 
 
@@ -122,6 +138,8 @@ def script_cells(text: str) -> list[Cell]:
     lines = text.splitlines()
     starts = [i for i, line in enumerate(lines) if line.startswith("# %%")]
     if starts:
+        for start in starts:
+            lines[start] = ""  # the marker is no part of the cell: its text is compared with ours
         bounds = [0, *starts, len(lines)]
         chunks = [(a, lines[a:b]) for a, b in zip(bounds, bounds[1:], strict=False) if b > a]
         return [Cell(1, "\n" * a + "\n".join(chunk)) for a, chunk in chunks if any(line.strip() for line in chunk)]
@@ -139,10 +157,10 @@ def _first_line(node: ast.stmt) -> int:
 
 
 def lesson_of(cells: Sequence[Cell], name: str) -> str:
-    """The lesson whose graded functions the cells define most. SubmissionError on none, or on a tie."""
-    found = {n for cell in cells for n in defined_names(to_python(cell.source))}
+    """The lesson whose graded functions the cells define most, the file's name deciding a tie. SubmissionError on none."""
+    found = {n for cell in cells for n in _own_names(to_python(cell.source))}
     ids = {cell.grade_id for cell in cells}
-    counts = {lesson_name: 0 for lesson_name in graded_lessons()}
+    counts = dict.fromkeys(graded_lessons(), 0)
     for exercise in exercises().values():
         counts[exercise.lesson] += (exercise.name in found) + (f"check_{exercise.name}" in ids)
     best = max(counts.values(), default=0)
@@ -151,9 +169,18 @@ def lesson_of(cells: Sequence[Cell], name: str) -> str:
             f"{name}: defines none of the graded functions ({', '.join(exercises())}); name the lesson with --assignment"
         )
     leaders = [lesson_name for lesson_name, count in counts.items() if count == best]
-    if len(leaders) > 1:
-        raise SubmissionError(f"{name}: fits {' and '.join(leaders)} alike; say which with --assignment")
-    return leaders[0]
+    named = [lesson_name for lesson_name in leaders if lesson_name in name] or leaders
+    if len(named) > 1:
+        raise SubmissionError(f"{name}: fits {' and '.join(named)} alike; say which with --assignment")
+    return named[0]
+
+
+def _own_names(source: str) -> list[str]:
+    """Names a cell defines itself: what it only borrows from another lesson does not count."""
+    if not parses(source):
+        return re.findall(r"^def (\w+)", source, re.MULTILINE)  # a syntax error elsewhere in the cell
+    body = [n for n in ast.parse(source).body if not (isinstance(n, ast.Assign) and "borrow(" in ast.unparse(n.value))]
+    return [name for node in body for name in bound_names(node)]
 
 
 def assemble(cells: Sequence[Cell], chosen: Lesson) -> tuple[Code, dict[int, str]]:
@@ -193,12 +220,7 @@ def without_spare_stubs(cells: list[tuple[int, str]], chosen: Lesson) -> list[tu
     """Blank the untouched stub of a function that another cell defines (a duplicated cell), wherever it stands."""
     stubs = {e.name: _stub_dump(chosen.cell(e.name), e.name) for e in chosen.exercises}
     found = [(i, node) for i, (_, source) in enumerate(cells) if parses(source) for node in ast.parse(source).body]
-    real = {
-        name
-        for _, node in found
-        for name in bound_names(node)
-        if name in stubs and _dump(node) != stubs[name]
-    }
+    real = {name for _, node in found for name in bound_names(node) if name in stubs and _dump(node) != stubs[name]}
     result = list(cells)
     for index, node in found:
         if isinstance(node, ast.FunctionDef) and node.name in real and _dump(node) == stubs[node.name]:

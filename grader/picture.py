@@ -55,28 +55,54 @@ def explore(draw: Draw, alt: str, **ranges: tuple[float, float, float]) -> None:
         print("No sliders here (ipywidgets is not installed): the static figure shows the same.")
         return
 
-    def redraw(**values: float) -> None:
-        picture(alt)(lambda: draw(**values))
-
     sliders = {
         name: ipywidgets.FloatSlider(value=low, min=low, max=high, step=step, description=name, continuous_update=False)
         for name, (low, high, step) in ranges.items()
     }
-    ipywidgets.interact(redraw, **sliders)
+    frame = (
+        ipywidgets.HTML()
+    )  # not interact(): its Output widget now and then stalls a notebook run without a front end
+
+    def redraw(change: object = None) -> None:
+        frame.value = _drawn(draw, {name: slider.value for name, slider in sliders.items()}, alt)
+
+    for slider in sliders.values():
+        slider.observe(redraw, "value")
+    redraw()
+    from IPython.display import display
+
+    display(ipywidgets.VBox([*sliders.values(), frame]))
+
+
+def _drawn(draw: Draw, values: dict[str, float], alt: str) -> str:
+    """The figure at these values as HTML, or one line on why there is none."""
+    try:
+        drawn = draw(**values)
+        return figure_html(*(drawn if isinstance(drawn, tuple) else (drawn, alt)))
+    except NotImplementedError:
+        return "No picture yet: the exercise is not attempted. Solve it, then run this cell again."
+    except Exception as error:
+        return html.escape(f"No picture: {_blame(error, ())}")
+    finally:
+        _close()
 
 
 def show_figure(figure: Any, alt: str) -> None:
-    """Display a figure as ``<figure><img alt>`` with its description below, and the description as plain text."""
+    """Display a figure as `figure_html`, with the description as its plain text."""
     from IPython.display import display
 
-    png = figure_png(figure)
+    display({"text/html": figure_html(figure, alt), "text/plain": " ".join(alt.split())}, raw=True)
+
+
+def figure_html(figure: Any, alt: str) -> str:
+    """A figure as ``<figure><img alt>`` with its description below."""
+    png = base64.b64encode(figure_png(figure)).decode()
     text = html.escape(" ".join(alt.split()))
-    page = (
+    return (
         f'<figure style="margin:0.5em 0"><img style="max-width:100%;background:#fff" alt="{text}" '
-        f'src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+        f'src="data:image/png;base64,{png}">'
         f'<figcaption style="font-size:90%;opacity:0.85;max-width:60em">{text}</figcaption></figure>'
     )
-    display({"text/html": page, "text/plain": " ".join(alt.split())}, raw=True)
 
 
 def figure_png(figure: Any) -> bytes:
@@ -97,7 +123,11 @@ def _blame(error: Exception, needs: Sequence[Callable[..., Any]]) -> str:
     wanted = {getattr(f, "__name__", "") for f in needs}
     culprit = next((name for name in reversed(frames) if name in wanted), "")
     where = f"`{culprit}` raised " if culprit else ""
-    return f"{where}{type(error).__name__}: {error}. Run its check for what is off." if where else f"{type(error).__name__}: {error}"
+    return (
+        f"{where}{type(error).__name__}: {error}. Run its check for what is off."
+        if where
+        else f"{type(error).__name__}: {error}"
+    )
 
 
 def _close() -> None:

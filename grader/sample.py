@@ -29,9 +29,9 @@ class Student:
     strip: bool = False
 
 
-def reference(function: str) -> str:
+def reference(function: str, root: Path = ROOT) -> str:
     """The reference as a learner would have written it, markers removed."""
-    text = solution_source(exercises()[function].lesson).read_text(encoding="utf-8")
+    text = solution_source(exercises()[function].lesson, root).read_text(encoding="utf-8")
     cells = (chunk.partition("\n")[2] for chunk in text.split("\n# %%"))
     lines = next(cell for cell in cells if function in defined_names(cell)).splitlines()
     return "\n".join(line for line in lines if "### BEGIN" not in line and "### END" not in line).strip() + "\n"
@@ -95,7 +95,7 @@ def sample_class() -> Iterator[Student]:
             yield Student(next(names), lesson, {"logp_completion": right["logp_completion"]}, strip=True)
         if lesson == "03_stable_dpo":
             yield Student(next(names), lesson, {**right, "dpo_grad": ENDLESS.format(name="dpo_grad")})
-            yield Student(next(names), lesson, {**right, "implicit_reward": SYNTAX.format(name="implicit_reward")})
+            yield Student(next(names), lesson, {**right, "dpo_grad": SYNTAX.format(name="dpo_grad")})
             yield Student(next(names), lesson, {"imports": "import numpy as np\n", **right}, file="py")
 
 
