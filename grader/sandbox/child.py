@@ -6,9 +6,11 @@ expected value, no reference and nothing of another submission.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import importlib.abc
 import importlib.machinery
+import inspect
 import linecache
 import os
 import resource
@@ -24,6 +26,8 @@ from grader import wire
 from grader.exercise import Error
 from grader.observe import CELL, locate, observe
 from grader.sandbox.limits import Limits
+
+LATER = "torch._dynamo"
 
 
 def preparation(isolation: str, limits: Limits) -> Callable[[int], None]:
@@ -49,6 +53,8 @@ def run(fd: int, confine: Callable[[int], None]) -> None:
     silence()
     confine(fd)
     channel = socket.socket(fileno=fd)
+    if "torch" in sys.modules and LATER not in sys.modules:
+        sys.meta_path.insert(0, Later(channel))
     namespace: dict[str, Any] = {}
     while (message := receive(channel)) is not None:
         if "define" in message:
@@ -92,17 +98,34 @@ def define(cells: list[list[Any]], modules: dict[str, str], namespace: dict[str,
     main = sys.modules["__main__"] = types.ModuleType("__main__")
     namespace["names"] = main.__dict__
     install_stubs(modules, main.__dict__)
-    compiler = Compile()  # remembers `from __future__` from cell to cell, as a notebook does
+    compiler = notebook_compiler()
     for number, source in cells:
         error = _run_cell(number, source, compiler, main.__dict__)
         yield {"error": [error.type, error.cell, error.line, error.message] if error else None}
+
+
+def notebook_compiler() -> Compile:
+    """Compiles cells as a notebook does: `from __future__` is remembered from one to the next, await needs no function."""
+    compiler = Compile()
+    compiler.flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    return compiler
+
+
+def execute(compiler: Compile, source: str, filename: str, names: dict[str, Any]) -> None:
+    """Run a cell. What it awaits is driven by hand: an event loop would want sockets, which a child may not have."""
+    result = eval(compiler(source, filename, "exec"), names)
+    while inspect.iscoroutine(result):
+        try:
+            result.send(None)
+        except StopIteration:
+            return
 
 
 def _run_cell(number: int, source: str, compiler: Compile, names: dict[str, Any]) -> Error | None:
     filename = f"{CELL}{number}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     try:
-        exec(compiler(source, filename, "exec"), names)
+        execute(compiler, source, filename, names)
     except BaseException as error:  # noqa: BLE001 - a learner's sys.exit() ends the cell, not the grading
         return locate(error)
     return None
@@ -116,6 +139,19 @@ def answer(call: list[Any], namespace: dict[str, Any]) -> dict[str, Any]:
         return {"index": index, "outcome": None}
     outcome = observe(function, dict(zip(args[::2], map(wire.decode, args[1::2]), strict=True)), tuple(differentiate), of)
     return {"index": index, "outcome": wire.encode_outcome(outcome)}
+
+
+class Later(importlib.abc.MetaPathFinder):
+    """Ends the child when it imports what the worker has yet to import: the client starts it again with that."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self.channel = channel
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """None, or no return."""
+        if name == LATER:
+            self.channel.sendall(wire.frame(wire.dumps({"later": True})))
+            os._exit(0)
 
 
 class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -161,9 +197,35 @@ def install_stubs(modules: dict[str, str], names: dict[str, Any]) -> None:
     stub = types.ModuleType("grader")
     stub.__getattr__ = _stub_attribute  # type: ignore[method-assign]
     sys.modules["grader"] = stub
+    sys.modules.update(progress_bars())
     sys.meta_path.insert(0, Modules(modules))
     names.update(get_ipython=Anything(), display=Anything(), __name__="__main__", __builtins__=builtins)
     builtins.input = lambda *prompt: ""
+
+
+def progress_bars() -> dict[str, types.ModuleType]:
+    """A `tqdm` that hands the items on: nobody watches, and the real one may not be installed."""
+    made = {}
+    for name in ("tqdm", "tqdm.auto", "tqdm.notebook", "tqdm.std", "tqdm.autonotebook"):
+        module = made[name] = types.ModuleType(name)
+        module.__spec__ = importlib.machinery.ModuleSpec(name, None)
+        vars(module).update(tqdm=Bar, tqdm_notebook=Bar, trange=lambda *args, **kwargs: Bar(range(*args)))
+        if name != "tqdm":
+            setattr(made["tqdm"], name.removeprefix("tqdm."), module)
+    return made
+
+
+class Bar(Anything):
+    """A progress bar that shows nothing."""
+
+    def __init__(self, iterable: Any = (), *args: Any, **kwargs: Any) -> None:
+        self.iterable = iterable
+
+    def __iter__(self) -> Any:
+        return iter(self.iterable)
+
+    def __len__(self) -> int:
+        return len(self.iterable)
 
 
 def _stub_attribute(name: str) -> Any:

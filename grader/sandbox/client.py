@@ -6,6 +6,7 @@ A child that hangs, dies or writes garbage costs the call it was on; a new child
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import select
 import socket
@@ -22,9 +23,21 @@ from grader.sandbox.limits import LIMITS, Limits
 from grader.sandbox.trust import plain_cell_error, plain_outcome
 from grader.values import Opaque
 
+BATCH = 256  # calls in one message
+
+
+BATCH = 128  # calls a message
+
 
 class SandboxError(RuntimeError):
     """The warm worker cannot be started or has gone; the message says what to do."""
+
+
+class WorkerGone(SandboxError):
+    """The warm worker was ended from outside, or the machine ran out of memory."""
+
+    def __init__(self) -> None:
+        super().__init__("the warm worker has gone; run the command again")
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,12 @@ class Call:
 
     function: str
     case: Case
+
+    @functools.cached_property
+    def message(self) -> list[object]:
+        """What the child is sent, behind the call's number. Made once for a whole class."""
+        args = [part for name, value in self.case.args.items() for part in (name, wire.encode(value))]
+        return [self.function, args, list(self.case.differentiate), self.case.of]
 
 
 @dataclass
@@ -66,9 +85,10 @@ def definitions(source: str) -> str:
 class Worker:
     """A warm worker process. ``isolation``: ``confined`` (Landlock and seccomp) or ``process``."""
 
-    def __init__(self, isolation: str = "confined", limits: Limits = LIMITS) -> None:
+    def __init__(self, isolation: str = "confined", limits: Limits = LIMITS, wait: bool = True) -> None:
         self.limits = limits
         self.isolation = isolation
+        self.whole = False
         self._control, theirs = socket.socketpair()
         script = Path(__file__).with_name("worker.py")
         command = [sys.executable, "-I", "-B", str(script), str(theirs.fileno()), isolation]
@@ -76,7 +96,14 @@ class Worker:
             command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()
         )
         theirs.close()
-        if self._take(8) != b"ready...":
+        self._ready = False
+        if wait:
+            self.wait()
+
+    def wait(self) -> None:
+        """Until the worker is warm. SandboxError when it cannot start."""
+        self._ready = self._ready or self._take(8) == b"ready..."
+        if not self._ready:
             assert self._process.stderr is not None
             last = self._process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
             raise SandboxError("the warm worker did not start: " + "".join(last))
@@ -102,22 +129,36 @@ class Worker:
 
     def fork(self) -> Child:
         """A fresh child. SandboxError when the worker is gone."""
+        self.wait()
         ours, theirs = socket.socketpair()
         try:
             socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
         except OSError:
-            raise SandboxError("the warm worker has gone; run the command again") from None
+            raise WorkerGone from None
         finally:
             theirs.close()
         answer = self._take(8)
         if len(answer) != 8:
-            raise SandboxError("the warm worker has gone; run the command again")
+            raise WorkerGone
         return Child(int.from_bytes(answer, "little"), ours)
+
+    def import_the_rest(self) -> None:
+        """Import what few submissions need, before the next fork. SandboxError when the worker is gone."""
+        try:
+            self._control.sendall(b"rest")
+        except OSError:
+            pass
+        if self._take(8) != b"imported":
+            raise WorkerGone
+        self.whole = True
 
     def reap(self, child: Child) -> None:
         """Kill the child's process group and collect it."""
         child.channel.close()
-        self._control.sendall(child.pid.to_bytes(8, "little"))
+        try:
+            self._control.sendall(child.pid.to_bytes(8, "little"))
+        except OSError:
+            raise WorkerGone from None
         self._take(8)
 
     def run(self, code: Code, calls: Sequence[Call]) -> Run:
@@ -142,6 +183,7 @@ class Child:
     pid: int
     channel: socket.socket
     used: float = 0.0
+    _unread: bytearray = field(default_factory=bytearray)
 
     def cpu(self) -> float:
         """CPU seconds of the child so far, all threads; the last reading when it has gone."""
@@ -161,25 +203,37 @@ class Child:
 
         ConnectionError when it died, WireError when it announced too large a frame.
         """
-        started, deadline = self.cpu(), time.monotonic() + cpu * wall_factor
-        buffer, size = bytearray(), 4
-        header = True
-        while len(buffer) < size:
+        started = deadline = None
+        while (data := self._frame()) is None:
+            if started is None or deadline is None:
+                started, deadline = self.cpu(), time.monotonic() + cpu * wall_factor
             left = min(deadline - time.monotonic(), cpu - (self.cpu() - started))
             if left <= 0:
                 return None
             if not select.select([self.channel], [], [], min(left, 0.25) + 0.001)[0]:
                 continue
-            part = self.channel.recv(min(size - len(buffer), 2**20))
+            part = self.channel.recv(2**20)
             if not part:
                 raise ConnectionError("the child closed its socket")
-            buffer += part
-            if header and len(buffer) == 4:
-                header, size = False, int.from_bytes(buffer, "big")
-                buffer.clear()
-                if size > wire.MAX_FRAME:
-                    raise wire.WireError("frame too large")
-        return bytes(buffer)
+            self._unread += part
+        return data
+
+    def _frame(self) -> bytes | None:
+        """The first frame of what was received and not yet read, or None while it is incomplete."""
+        if len(self._unread) < 4:
+            return None
+        end = 4 + int.from_bytes(self._unread[:4], "big")
+        if end - 4 > wire.MAX_FRAME:
+            raise wire.WireError("frame too large")
+        if len(self._unread) < end:
+            return None
+        data = bytes(self._unread[4:end])
+        del self._unread[:end]
+        return data
+
+
+class _Later(Exception):
+    """The child has to be started again, from a worker that has imported the rest."""
 
 
 class Runner:
@@ -226,6 +280,9 @@ class Runner:
                 if self.seconds + child.cpu() > self.limits.submission:
                     break
             return True
+        except _Later:
+            self.worker.import_the_rest()
+            return True
         finally:
             self.seconds += child.used
             self.worker.reap(child)
@@ -243,21 +300,32 @@ class Runner:
         return True
 
     def _answers(self, child: Child, todo: Sequence[int]) -> Iterator[tuple[int, Outcome]]:
-        """(index, outcome) for the calls of ``todo`` until the child stops answering."""
-        self.called = True
-        try:
-            child.send(wire.dumps({"calls": [self._message(i) for i in todo]}), 3 * self.limits.call)
-        except OSError:
-            yield todo[0], Outcome("died")
-            return
-        for index in todo:
-            strikes = self.strikes.get(self.calls[index].function, 0)
-            if strikes >= self.limits.strikes:
-                return  # the child would spend time on calls that are no longer wanted
-            outcome = self._one_answer(child, index, self.limits.later_call if strikes else self.limits.call)
-            yield index, outcome
-            if outcome.status in ("timeout", "died"):
+        """(index, outcome) for the calls of ``todo`` until the child stops answering.
+
+        Calls go over in batches: the child reads a whole batch before it answers the first, on that call's time.
+        """
+        for start in range(0, len(todo), BATCH):
+            batch = todo[start : start + BATCH]
+            try:
+                child.send(wire.dumps({"calls": [[i, *self.calls[i].message] for i in batch]}), 3 * self.limits.call)
+            except (OSError, wire.WireError):
+                yield batch[0], Outcome("died")
                 return
+            for index in batch:
+                strikes = self.strikes.get(self.calls[index].function, 0)
+                if strikes >= self.limits.strikes:
+                    return  # the child would spend time on calls that are no longer wanted
+                outcome = self._one_answer(child, index, self.limits.later_call if strikes else self.limits.call)
+                yield index, outcome
+                if outcome.status in ("timeout", "died"):
+                    return
+
+    def _read(self, data: bytes) -> dict[str, object]:
+        """A message of the child. Raises `_Later` when it needs more than the worker has imported so far."""
+        message = wire.loads(data)
+        if message.get("later") is True and not self.worker.whole:
+            raise _Later
+        return message
 
     def _one_answer(self, child: Child, index: int, seconds: float) -> Outcome:
         try:
@@ -267,18 +335,13 @@ class Runner:
             self.room -= len(data)
             if self.room < 0:
                 return Outcome("returned", Opaque("too much data in all"))
-            message = wire.loads(data)
+            message = self._read(data)
             if message.get("index") != index:
                 return Outcome("died")
             node, case = message.get("outcome"), self.calls[index].case
             return Outcome("missing") if node is None else plain_outcome(wire.decode_outcome(node), case, self.code.cells)
         except (OSError, wire.WireError):
             return Outcome("died")
-
-    def _message(self, index: int) -> list[object]:
-        call = self.calls[index]
-        args = [part for name, value in call.case.args.items() for part in (name, wire.encode(value))]
-        return [index, call.function, args, list(call.case.differentiate), call.case.of]
 
     def _define(self, child: Child) -> int | None:
         """Run the cells and note their errors. The number of the cell that hung or ended the process, else None.
@@ -295,7 +358,7 @@ class Runner:
                 data = child.receive(self.limits.cell, self.limits.wall_factor)
                 if data is None:
                     return number
-                error = wire.decode_error(wire.loads(data).get("error"))
+                error = wire.decode_error(self._read(data).get("error"))
                 errors += [plain_cell_error(error, self.code.cells)] if error else []
         except (OSError, wire.WireError):
             return number
