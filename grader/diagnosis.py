@@ -6,6 +6,7 @@ A match needs agreement on *every* case, so a submission that agrees with no mis
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from grader.exercise import Exercise, Misconception, Outcome
 from grader.judge import Judged, error_in_tolerances, flaws_of, same_type
@@ -13,6 +14,12 @@ from grader.values import Opaque, Value, as_array, leaves
 
 Wrong = Mapping[str, Sequence[Outcome]]  # misconception id -> what it does on each case
 _PROPERTIES = ("kind", "shape", "dtype", "device", "gradient", "inputs")
+
+
+def _properties(exercise: Exercise) -> tuple[str, ...]:
+    """The properties that some group of the exercise asks for."""
+    asked = {aspect for group in exercise.groups for aspect in group.aspects}
+    return tuple(name for name in _PROPERTIES if name in asked)
 
 
 def same_values(exercise: Exercise, judged: Judged, wrong: Outcome) -> bool:
@@ -67,16 +74,30 @@ def _aspects_off(exercise: Exercise, items: Iterable[Judged], aspects: tuple[str
 def diagnose(
     exercise: Exercise, judged: Sequence[Judged], misconceptions: Sequence[Misconception], wrong: Wrong
 ) -> list[Misconception]:
-    """The misconceptions a failing submission holds, most telling first; empty when none agrees.
+    """The misconceptions a failing submission holds, both parts of a double mistake; empty when none agrees.
+
+    ``wrong`` may leave out misconceptions that are known not to agree.
 
     First a misconception that agrees in everything; else one that agrees in every value; else, where all values are
-    right, a property misconception (dtype, gradient, overwritten inputs) that shows the same property flaws.
+    right, a property misconception (dtype, gradient, overwritten inputs) that shows the same property flaws. Where
+    none does and points are lost, stretch cases are left out: how a mistake meets them depends on its wording.
     """
+    found = _matches(exercise, judged, misconceptions, wrong)
+    graded = [index for index, item in enumerate(judged) if not item.stretch]
+    kept = [judged[index] for index in graded]
+    if not found and len(kept) < len(judged) and _aspects_off(exercise, kept, ("value", *_properties(exercise))):
+        found = _matches(exercise, kept, misconceptions, {i: [each[k] for k in graded] for i, each in wrong.items()})
+    return _unfold(found[:1], {m.id: m for m in misconceptions})
+
+
+def _matches(
+    exercise: Exercise, judged: Sequence[Judged], misconceptions: Sequence[Misconception], wrong: Wrong
+) -> list[Misconception]:
     known = {m.id: m for m in misconceptions if m.id in wrong}
     matches = [m for m in known.values() if all(map(lambda j, w: same_everything(exercise, j, w), judged, wrong[m.id]))]
     if not matches:
         matches = _by_value(exercise, judged, known, wrong) + _by_property(exercise, judged, known, wrong)
-    return _unfold(matches[:1] if matches and matches[0].parts else matches[:2], known)
+    return matches
 
 
 def _by_value(
@@ -85,7 +106,13 @@ def _by_value(
     if not _aspects_off(exercise, judged, ("value",)):
         return []
     agreeing = [m for m in known.values() if all(map(lambda j, w: same_values(exercise, j, w), judged, wrong[m.id]))]
-    return agreeing[:1]
+    mine = _aspects_off(exercise, judged, _properties(exercise))
+    return [m for m in agreeing if _aspects_off(exercise, _as(judged, wrong[m.id]), _properties(exercise)) <= mine][:1]
+
+
+def _as(judged: Sequence[Judged], wrong: Sequence[Outcome]) -> list[Judged]:
+    """The same cases as the misconception meets them."""
+    return [replace(item, received=outcome) for item, outcome in zip(judged, wrong, strict=True)]
 
 
 def _by_property(
@@ -94,11 +121,11 @@ def _by_property(
     """Misconceptions with right values whose property flaws are exactly some of the submission's."""
     if _aspects_off(exercise, judged, ("value",)):
         return []  # their hints take the values to be right
-    mine = _aspects_off(exercise, judged, _PROPERTIES)
+    mine = _aspects_off(exercise, judged, _properties(exercise))
     found = []
     for m in known.values():
-        theirs = [Judged(j.case, j.expected, w) for j, w in zip(judged, wrong[m.id], strict=True)]
-        flaws = _aspects_off(exercise, theirs, _PROPERTIES)
+        theirs = _as(judged, wrong[m.id])
+        flaws = _aspects_off(exercise, theirs, _properties(exercise))
         names = {aspect for _, aspect in flaws}
         if flaws and flaws == {flaw for flaw in mine if flaw[1] in names}:
             if not _aspects_off(exercise, theirs, ("value",)):

@@ -6,14 +6,19 @@ off and never a value, so that it may be shown for hidden cases too.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from grader.exercise import Case, Exercise, Group, Outcome
 from grader.tolerance import Tolerance
 from grader.values import Opaque, Scalar, Tensor, Value, as_array, dtype_of, kind_of, leaves
+
+
+ORDINALS = ("the first", "the second", "the third", "the fourth")
 
 
 @dataclass(frozen=True)
@@ -28,11 +33,12 @@ class Flaw:
 
 @dataclass(frozen=True)
 class Judged:
-    """A case with its expected and received outcome."""
+    """A case with its expected and received outcome. ``stretch``: of a group without points."""
 
     case: Case
     expected: Outcome
     received: Outcome
+    stretch: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,21 +58,46 @@ class Verdict:
 def error_in_tolerances(tolerance: Tolerance, case: Case, path: str, expected: Value, received: Value) -> float:
     """Largest |received - expected| / bound; 0 when equal (NaN equals NaN), inf where shapes or finiteness differ."""
     want, got = as_array(expected), as_array(received)
-    if want is None or got is None or np.squeeze(want).shape != np.squeeze(got).shape:
+    if want is None or got is None or (want.shape != got.shape and np.squeeze(want).shape != np.squeeze(got).shape):
         return np.inf
     if want.size == 0:
         return 0.0
-    want = np.squeeze(want).astype(np.float64)
-    got = np.squeeze(got).astype(np.float64)
-    try:
-        bound = np.squeeze(tolerance.bound(case.args, path, np.asarray(as_array(expected), dtype=np.float64)))
-        bound = np.broadcast_to(bound, want.shape)
-    except ValueError:  # a misconception's result, of a shape the formula of the bound does not know
-        bound = 1e-6 * np.abs(want)
+    want, bound = _target(tolerance, _Identity(case), path, _Identity(expected))
+    got = got.astype(np.float64).reshape(want.shape)
     with np.errstate(all="ignore"):
-        same = (got == want) | (np.isnan(got) & np.isnan(want))
+        same = got == want
+        if same.all():
+            return 0.0
+        same |= np.isnan(got) & np.isnan(want)
         ratio = np.where(same, 0.0, np.abs(got - want) / bound)
-    return float(np.max(np.where(np.isnan(ratio), np.inf, ratio)))
+    worst = float(ratio.max())
+    return np.inf if np.isnan(worst) else worst
+
+
+class _Identity:
+    """A key for what is not hashable: equal when it wraps the very same object."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    def __hash__(self) -> int:
+        return id(self.of)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and other.of is self.of
+
+
+@functools.lru_cache(2**15)  # the same expected values for a whole class
+def _target(tolerance: Tolerance, case: _Identity, path: str, expected: _Identity) -> tuple[np.ndarray, np.ndarray]:
+    """Expected numbers as float64, and the bound for each."""
+    numbers = np.asarray(as_array(expected.of), dtype=np.float64)
+    want = np.squeeze(numbers)
+    try:
+        return want, np.broadcast_to(np.squeeze(tolerance.bound(case.of.args, path, numbers)), want.shape)
+    except ValueError:  # a misconception's result, of a shape the formula of the bound does not know
+        return want, 1e-6 * np.abs(want)
 
 
 def _entry(value: Value, path: str) -> Value:
@@ -74,7 +105,7 @@ def _entry(value: Value, path: str) -> Value:
     return value.get(path, Opaque("missing")) if isinstance(value, dict) else Opaque("missing")
 
 
-def _pairs(expected: Value, received: Value) -> Iterator[tuple[str, Value, Value]]:
+def pairs(expected: Value, received: Value) -> Iterator[tuple[str, Value, Value]]:
     """Leaves side by side. As far as numbers go, a list of numbers is an array, and a (2, N) array a pair."""
     if isinstance(expected, tuple):
         stacked = as_array(received)
@@ -100,7 +131,7 @@ def _numbers(value: Value) -> Value:
 
 
 def _value_flaws(tolerance: Tolerance, judged: Judged, only: str) -> Iterator[Flaw]:
-    for path, want, got in _pairs(judged.expected.result, judged.received.result):
+    for path, want, got in pairs(judged.expected.result, judged.received.result):
         if only not in ("", path):
             continue
         error = error_in_tolerances(judged.case.tolerance or tolerance, judged.case, path, want, got)
@@ -109,7 +140,7 @@ def _value_flaws(tolerance: Tolerance, judged: Judged, only: str) -> Iterator[Fl
 
 
 def _value_text(path: str, want: Value, got: Value) -> str:
-    name = f"`{path}` " if path and not path.isdigit() else "the result " if not path else f"entry {path} "
+    name = f"`{path}` " if path and not path.isdigit() else f"{ORDINALS[int(path)]} array " if path else "the result "
     wanted, numbers = as_array(want), as_array(got)
     if isinstance(got, Opaque) and got.what == "missing":
         return name + "is missing"
@@ -136,7 +167,7 @@ def _kind_text(expected: Value, received: Value) -> str | None:
 
 
 def _leaf_flaws(aspect: str, judged: Judged) -> Iterator[Flaw]:
-    for path, want, got in _pairs(judged.expected.result, judged.received.result):
+    for path, want, got in pairs(judged.expected.result, judged.received.result):
         if isinstance(got, Opaque):
             yield Flaw(aspect, path, f"{path or 'the result'} is {got.what}")
         elif aspect == "shape" and np.shape(as_array(want)) != np.shape(as_array(got)):

@@ -111,9 +111,24 @@ def observe(
         return Outcome("raised", error=locate(error))
     result = freeze(returned)
     gradients = _gradients(returned, leaves, of) if differentiate else {}
-    after = {name: freeze(live[name]) for name in args}
-    changed = {name: after[name] for name in args if encode(after[name]) != encode(args[name])}
+    marked = {name for name in args.keys() - leaves.keys() if getattr(live[name], "requires_grad", False)}
+    changed = {n: freeze(live[n]) for n, value in args.items() if n in marked or not _untouched(live[n], value)}
     return Outcome("returned", result, gradients, changed)
+
+
+def _untouched(live: Any, value: Value) -> bool:
+    """Whether an argument still holds what it was made from, to the bit."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return True
+    data = value.data if isinstance(value, Tensor) else value
+    if isinstance(data, np.ndarray) and data.dtype.kind in "biuf" and getattr(value, "dtype", "") != "bfloat16":
+        try:
+            now = sys.modules["torch"].Tensor.detach(live).numpy() if isinstance(value, Tensor) else live
+            if type(now) is np.ndarray and now.dtype == data.dtype:
+                return bool(now.shape == data.shape and now.tobytes() == data.tobytes())
+        except Exception:  # on another device, or made unreadable: compare the slow way
+            pass
+    return encode(freeze(live)) == encode(value)
 
 
 def _gradients(returned: Any, leaves: Mapping[str, Any], of: str) -> dict[str, Value]:
@@ -135,9 +150,13 @@ def locate(error: BaseException) -> Error:
         filename = trace.tb_frame.f_code.co_filename
         if filename.startswith(CELL):
             cell, line = int(filename[len(CELL) : -1]), trace.tb_lineno
+        elif "ipykernel_" in filename:  # a cell of a live notebook
+            line = trace.tb_lineno
         trace = trace.tb_next
     try:
         message = str(error)
+        if isinstance(error, SyntaxError) and str(error.filename).startswith(CELL):  # it did not come to run
+            cell, line, message = int(str(error.filename)[len(CELL) : -1]), int(error.lineno or 0), str(error.msg)
     except Exception:
         message = ""
     return Error(type(error).__name__, cell, line, message[:1000])

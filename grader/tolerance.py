@@ -114,7 +114,7 @@ def _frontier_bound(args: Args, path: str, expected: np.ndarray) -> np.ndarray:
     terms = np.abs(_numbers(args, "rewards")).max() if path == "0" else _tilted_size(args, "betas")
     if terms.shape != expected.shape:  # two wrong results compared with each other
         terms = terms.max()
-    return np.asarray(1e-9 * np.abs(expected) + 1e-14 * terms)
+    return np.asarray(1e-9 * np.abs(expected) + 4e-14 * terms)
 
 
 OPTIMAL = Tolerance(
@@ -124,7 +124,7 @@ OPTIMAL = Tolerance(
 )
 FRONTIER = Tolerance(
     "frontier",
-    "1e-9 · ∣x∣ + 1e-14 · S, with S = max∣r∣ for the expected reward and max(∣log π_ref∣ + ∣r∣/β) for the KL: the "
+    "1e-9 · ∣x∣ + 4e-14 · S, with S = max∣r∣ for the expected reward and max(∣log π_ref∣ + ∣r∣/β) for the KL: the "
     "second term is the rounding of what cancels where the KL is near 0",
     _frontier_bound,
 )

@@ -42,6 +42,7 @@ ALL = _score(
     [-9.558058172867671, -10.419553390100726],
     "Two sequences, all but position 0.",
 )
+DOUBLE = replace(ALL, args={**ALL.args, "logits": tensor(TWO, "float64")}, note="The logits are float64.")
 PROMPTS = _score(
     TWO,
     TWO_TOKENS,
@@ -130,7 +131,7 @@ LOGP_GROUPS = (
         "shift by one",
         5,
         "The logits at a position predict the token at the next position.",
-        (ONE, ALL),
+        (ONE, ALL, DOUBLE),
     ),
     Group(
         "prompt and padding out",

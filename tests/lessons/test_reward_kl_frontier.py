@@ -134,12 +134,12 @@ def test_hidden_tilts_reach_ten_thousand() -> None:
 
 @pytest.mark.parametrize("group", ["expected reward", "divergence", "order of betas"])
 def test_one_part_in_a_billion_governs_the_ordinary_groups(group: str) -> None:
-    # there the rounding term of the tolerance is a small share of what 1e-9 allows
+    # there the rounding term of the tolerance stays well below what 1e-9 allows
     for case in hidden_cases(REWARD_KL_FRONTIER, group):
         expected = oracle(REWARD_KL_FRONTIER, case.args)
         for path, values in enumerate(expected):
             bound = REWARD_KL_FRONTIER.tolerance.bound(case.args, str(path), values)
-            assert (bound <= 1.25e-9 * np.abs(values) + (1e-12 if path == 0 else 0)).all(), (case, path)
+            assert (bound <= 1.5e-9 * np.abs(values) + (1e-12 if path == 0 else 0)).all(), (case, path)
 
 
 @by_exercise

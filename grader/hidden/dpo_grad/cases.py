@@ -17,7 +17,7 @@ CASES: dict[str, Callable[[np.random.Generator], list[Case]]] = {
     "lost pairs": loss.lost,
     "won pairs": loss.won,
     "return type": loss.properties,
-    "inputs untouched": loss.properties,
+    "inputs untouched": loss.untouched,
     "numpy only": lambda rng: [],
     "integer arrays": loss.integers,
 }

@@ -734,7 +734,7 @@ def weight_clipped(
 ):
     """Keeps the weight above 1e-7.
 
-    1. How large can your loss become, and how large should it be for a margin of -3000?
+    1. How small can your gradient become, and how small should it be for a pair that is won by 600?
     2. A safety net that limits a quantity also changes the answer for the pairs that need it most.
     3. Remove the limit and rearrange the formula instead: done well, nothing ever overflows.
     """
@@ -745,7 +745,7 @@ def weight_clipped(
 def clip_30(policy_logprob_preferred, policy_logprob_rejected, ref_logprob_preferred, ref_logprob_rejected, beta):
     """The margin is limited to ±30.
 
-    1. How large can your loss become, and how large should it be for a margin of -3000?
+    1. How small can your gradient become, and how small should it be for a pair that is won by 600?
     2. A safety net that limits a quantity also changes the answer for the pairs that need it most.
     3. Remove the limit and rearrange the formula instead: done well, nothing ever overflows.
     """
@@ -756,7 +756,7 @@ def clip_30(policy_logprob_preferred, policy_logprob_rejected, ref_logprob_prefe
 def clip_50(policy_logprob_preferred, policy_logprob_rejected, ref_logprob_preferred, ref_logprob_rejected, beta):
     """The margin is limited to ±50.
 
-    1. How large can your loss become, and how large should it be for a margin of -3000?
+    1. How small can your gradient become, and how small should it be for a pair that is won by 600?
     2. A safety net that limits a quantity also changes the answer for the pairs that need it most.
     3. Remove the limit and rearrange the formula instead: done well, nothing ever overflows.
     """
@@ -767,7 +767,7 @@ def clip_50(policy_logprob_preferred, policy_logprob_rejected, ref_logprob_prefe
 def clip_500(policy_logprob_preferred, policy_logprob_rejected, ref_logprob_preferred, ref_logprob_rejected, beta):
     """The margin is limited to ±500.
 
-    1. How large can your loss become, and how large should it be for a margin of -3000?
+    1. How small can your gradient become, and how small should it be for a pair that is won by 600?
     2. A safety net that limits a quantity also changes the answer for the pairs that need it most.
     3. Remove the limit and rearrange the formula instead: done well, nothing ever overflows.
     """
@@ -778,7 +778,7 @@ def clip_500(policy_logprob_preferred, policy_logprob_rejected, ref_logprob_pref
 def clip_600(policy_logprob_preferred, policy_logprob_rejected, ref_logprob_preferred, ref_logprob_rejected, beta):
     """The margin is limited to ±600.
 
-    1. How large can your loss become, and how large should it be for a margin of -3000?
+    1. How small can your gradient become, and how small should it be for a pair that is won by 600?
     2. A safety net that limits a quantity also changes the answer for the pairs that need it most.
     3. Remove the limit and rearrange the formula instead: done well, nothing ever overflows.
     """
@@ -791,7 +791,7 @@ def gradient_clipped(
 ):
     """Limits every gradient to ±1.
 
-    1. How large can your loss become, and how large should it be for a margin of -3000?
+    1. How small can your gradient become, and how small should it be for a pair that is won by 600?
     2. A safety net that limits a quantity also changes the answer for the pairs that need it most.
     3. Remove the limit and rearrange the formula instead: done well, nothing ever overflows.
     """
@@ -802,7 +802,7 @@ def gradient_clipped(
 def log_floor(policy_logprob_preferred, policy_logprob_rejected, ref_logprob_preferred, ref_logprob_rejected, beta):
     """The log-sigmoid has a floor of -100.
 
-    1. How large can your loss become, and how large should it be for a margin of -3000?
+    1. How small can your gradient become, and how small should it be for a pair that is won by 600?
     2. A safety net that limits a quantity also changes the answer for the pairs that need it most.
     3. Remove the limit and rearrange the formula instead: done well, nothing ever overflows.
     """
@@ -815,7 +815,7 @@ def log_probs_floored(
 ):
     """Log probabilities below -1000 are raised to it.
 
-    1. How large can your loss become, and how large should it be for a margin of -3000?
+    1. How small can your gradient become, and how small should it be for a pair that is won by 600?
     2. A safety net that limits a quantity also changes the answer for the pairs that need it most.
     3. Remove the limit and rearrange the formula instead: done well, nothing ever overflows.
     """

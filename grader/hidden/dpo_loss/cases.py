@@ -66,6 +66,7 @@ def margin(rng: Rng) -> list[Case]:
     swapped = (NAMES[1], NAMES[0], NAMES[3], NAMES[2])
     found.append(Case({**dict(zip(NAMES, (args[name] for name in swapped), strict=True)), "beta": args["beta"]}))
     same = [-rng.uniform(0.5, 30.0, 1) for _ in range(2)]
+    found += [pairs(rng, [sign * rng.uniform(0.2, 0.35)], 1e-4) for sign in (1.0, -1.0)]
     return [*found, _case(same, same, 0.4)]
 
 
@@ -115,8 +116,8 @@ def _beyond(rng: Rng, sign: int) -> list[Case]:
 
 
 def lost(rng: Rng) -> list[Case]:
-    """z from -8 to -50000, and extremes of both signs in one batch."""
-    mixed = [pairs(rng, [-3000.0, float(rng.uniform(0.5, 2.0)), 2500.0], 1.0), pairs(rng, [800.0, -900.0], 0.5)]
+    """z from -8 to -50000, and batches of lost pairs."""
+    mixed = [pairs(rng, [-3000.0, float(rng.uniform(0.5, 2.0)), -2500.0], 1.0), pairs(rng, [-800.0, -900.0], 0.5)]
     return _both_ways(rng, -1) + _beyond(rng, -1) + mixed
 
 
@@ -128,6 +129,18 @@ def won(rng: Rng) -> list[Case]:
 def properties(rng: Rng) -> list[Case]:
     """N = 1, 2, 3 and 1000, ordinary margins."""
     return [pairs(rng, list(rng.uniform(-3.0, 3.0, count)), 0.3) for count in (1, 2, 3, 1000)]
+
+
+def lopsided(rng: Rng) -> Case:
+    """Sizes far apart: what is subtracted from an argument and added back does not give it back."""
+    policy = [-rng.uniform(5.0, 20.0, 3), -rng.uniform(1500.0, 2500.0, 3)]
+    ref = [-rng.uniform(1500.0, 2500.0, 3), -rng.uniform(5.0, 20.0, 3)]
+    return _case(policy, ref, 0.013)
+
+
+def untouched(rng: Rng) -> list[Case]:
+    """As `properties`, and arguments that no round trip restores."""
+    return [*properties(rng), lopsided(rng), lopsided(rng)]
 
 
 def integers(rng: Rng) -> list[Case]:
@@ -144,7 +157,7 @@ CASES: dict[str, Callable[[Rng], list[Case]]] = {
     "lost pairs": lost,
     "won pairs": won,
     "return type": properties,
-    "inputs untouched": properties,
+    "inputs untouched": untouched,
     "numpy only": lambda rng: [],
     "integer arrays": integers,
 }

@@ -976,6 +976,19 @@ def base_two(policy_logprob_preferred, policy_logprob_rejected, ref_logprob_pref
     return float(np.mean(_losses(z) / np.log(2.0)))
 
 
+def base_two_throughout(
+    policy_logprob_preferred, policy_logprob_rejected, ref_logprob_preferred, ref_logprob_rejected, beta
+):
+    """Powers and logarithm of base two instead of e.
+
+    1. At margin zero your loss is one. What should it be for two answers that are equally likely?
+    2. Log probabilities come as natural logarithms. Which base turns them back into probabilities?
+    3. Look at the last character of the numpy function you call.
+    """
+    z = _margin(policy_logprob_preferred, policy_logprob_rejected, ref_logprob_preferred, ref_logprob_rejected, beta)
+    return float(np.mean(np.logaddexp2(0.0, -z)))
+
+
 def base_ten(policy_logprob_preferred, policy_logprob_rejected, ref_logprob_preferred, ref_logprob_rejected, beta):
     """Logarithm of base ten.
 

@@ -32,7 +32,8 @@ def formula(rng: Rng) -> list[Case]:
     """One completion, either sign, beta from 0.001 to 10 (ints among them), and equal models."""
     betas = (0.001, 0.01, 0.03, 0.1, 0.25, 0.5, 1, 2, 3.3, 5.0, 10.0, float(rng.uniform(0.05, 3.0)))
     same = -rng.uniform(1.0, 40.0, 1)
-    return [*(_near(rng, 1, beta) for beta in betas), _case(same, same.copy(), 0.5)]
+    tiny = _case(-rng.uniform(1500.0, 2500.0, 1), -rng.uniform(5.0, 20.0, 1), 1e-4)
+    return [*(_near(rng, 1, beta) for beta in betas), tiny, _case(same, same.copy(), 0.5)]
 
 
 def every(rng: Rng) -> list[Case]:
@@ -63,6 +64,16 @@ def properties(rng: Rng) -> list[Case]:
     return [_near(rng, count, 0.3) for count in (1, 2, 3, 1000)]
 
 
+def untouched(rng: Rng) -> list[Case]:
+    """As `properties`, and sizes so far apart that subtracting and adding back does not restore an argument."""
+    far_apart = [(-rng.uniform(5.0, 20.0, 3), -rng.uniform(1500.0, 2500.0, 3)) for _ in range(2)]
+    return [
+        *properties(rng),
+        *(_case(*pair, 0.013) for pair in far_apart),
+        *(_case(*pair[::-1], 3.1) for pair in far_apart),
+    ]
+
+
 def integers(rng: Rng) -> list[Case]:
     """Whole log probabilities in int64 arrays; beta makes the reward fractional."""
     draws = [(-rng.integers(1, 30, n), -rng.integers(31, 60, n)) for n in (1, 3)]
@@ -74,7 +85,7 @@ CASES: dict[str, Callable[[Rng], list[Case]]] = {
     "every completion": every,
     "far range": far,
     "return type": properties,
-    "inputs untouched": properties,
+    "inputs untouched": untouched,
     "numpy only": lambda rng: [],
     "integer arrays": integers,
 }

@@ -201,7 +201,22 @@ def _dtypes(rng: Rng) -> list[Case]:
         _case(rng, 1, 4, 0.8, "float64"),
         _case(rng, 2, 5, 0.3),
         _empty_batch(3, 1.5, "float64"),
+        _no_tokens_float64(rng),
     ]
+
+
+def _no_tokens_float64(rng: Rng) -> Case:
+    """Two responses of no tokens at all: nothing to sum, and still float32 out."""
+    empty = tensor(np.zeros((2, 0)), "float64")
+    return Case(
+        {
+            "policy_log_probs": empty,
+            "reference_log_probs": empty,
+            "rewards": tensor(rng.uniform(0.3, 2.0, 2), "float64"),
+            "response_mask": tensor(np.zeros((2, 0)), "bool"),
+            "beta": 0.7,
+        }
+    )
 
 
 def _shapes(rng: Rng) -> list[Case]:

@@ -262,6 +262,17 @@ def log_of_softmax(logits, tokens, mask):
     return _keep(picked, mask[..., 1:])
 
 
+def log_of_softmax_multiplied(logits, tokens, mask):
+    """Takes the logarithm of a softmax, which underflows to zero, and multiplies minus infinity by the mask.
+
+    1. Your values are right until one logit stands far above the others; then they are not even numbers.
+    2. What is the smallest positive number a float32 can hold, and is your intermediate result above it?
+    3. Is there a way from logits to log probabilities that never passes through a probability?
+    """
+    picked = _pick(torch.softmax(logits, -1).log()[..., :-1, :], tokens[..., 1:])
+    return (picked * mask[..., 1:]).sum(-1)
+
+
 def epsilon_in_log(logits, tokens, mask):
     """Adds a small number inside the logarithm, so that no result falls below a floor.
 

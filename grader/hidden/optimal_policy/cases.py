@@ -24,6 +24,12 @@ def rare(rng: Rng) -> np.ndarray:
     return np.asarray(np.log([first, (1.0 - first) * share, (1.0 - first) * (1.0 - share)]))
 
 
+def very_rare(rng: Rng) -> np.ndarray:
+    """A log distribution whose first answer has a log probability of -60 to -200: still an answer, and it may win."""
+    share = float(rng.uniform(0.3, 0.7))
+    return np.array([-float(rng.uniform(60.0, 200.0)), np.log(share), np.log1p(-share)])
+
+
 def _case(log_ref: np.ndarray, rewards: np.ndarray, beta: float) -> Case:
     return Case({"log_ref": log_ref, "rewards": rewards, "beta": beta})
 
@@ -42,12 +48,13 @@ def tilt(rng: Rng) -> list[Case]:
         log_ref, offset = reference(rng, count), float(rng.choice([-8.0, 8.0]))
         found.append(_case(log_ref, offset + rng.normal(0.0, 1.0, count), float(rng.uniform(0.5, 3.0))))
     found.append(_case(rare(rng), np.array([9.0, 0.5, -1.0]) * rng.uniform(0.8, 1.2), 0.5))
+    found.append(_case(very_rare(rng), np.array([3.0, 0.5, -1.0]), 0.05))
     return [*found, _case(reference(rng, 4), np.full(4, rng.uniform(0.5, 2.0)), 0.4)]
 
 
 def ends(rng: Rng) -> list[Case]:
-    """beta from 0.01 to 1000 at rewards of about 1: tilts from 100 down to 1/1000."""
-    betas = (0.01, 0.015, 0.02, 0.05, 30.0, 100.0, 300.0, 1000.0)
+    """beta from 0.0005 to 3000 at rewards of about 1: tilts from 5000 down to 1/3000."""
+    betas = (0.0005, 0.01, 0.015, 0.02, 0.05, 30.0, 100.0, 300.0, 1000.0, 3000.0)
     return [_case(reference(rng, 5), rng.uniform(-1.5, 2.5, 5), beta) for beta in betas]
 
 

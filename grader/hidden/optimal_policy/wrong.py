@@ -374,7 +374,7 @@ def overflow_hidden(log_ref, rewards, beta):
 def eps_in_log(log_ref, rewards, beta):
     """A constant of 1e-12 inside a logarithm.
 
-    1. Which intermediate number leaves the range of float64 when a tilt is 10000?
+    1. What does the constant do to the logarithm of a probability of 1e-10?
     2. A logarithm of a probability can be -20000 while the probability itself is zero in float64.
     3. Stay with logarithms, and take the largest exponent out of the sum before any exponential.
     """

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from grader.exercise import Case
-from grader.hidden.optimal_policy.cases import rare, reference
+from grader.hidden.optimal_policy.cases import rare, reference, very_rare
 
 Rng = np.random.Generator
 
@@ -57,6 +57,7 @@ def ends(rng: Rng) -> list[Case]:
     for scale in (1.0, -1.0, 0.1, 0.02):
         found.append(_case(reference(rng, 3), scale * top, abs(scale) * np.array([0.01, 0.1])))
     found.append(_case(reference(rng, 4), np.full(4, rng.uniform(0.5, 2.0)), [0.2, 2.0]))
+    found.append(_case(very_rare(rng), np.array([3.0, 0.5, -1.0]), [0.01, 0.05]))
     return [*found, _case(np.zeros(1), rng.uniform(0.5, 2.0, 1), [0.1, 1.0])]
 
 

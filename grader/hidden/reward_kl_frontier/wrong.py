@@ -65,7 +65,7 @@ def reward_of_best_answer(log_ref, rewards, betas):
 def penalized_reward(log_ref, rewards, betas):
     """Subtracts beta times the divergence from the reward.
 
-    1. Which distribution do the averages run over?
+    1. Is the height of the frontier the reward itself, or what is left of it after the penalty?
     2. The frontier shows what the tilted policy earns and what that costs.
     3. At a tiny beta the expected reward must approach the best reward. Does yours?
     """
@@ -89,7 +89,7 @@ def reward_over_beta(log_ref, rewards, betas):
 def reward_gain(log_ref, rewards, betas):
     """Returns the gain over the reference.
 
-    1. Which distribution do the averages run over?
+    1. Where does your curve start for a very large beta: at zero, or at the reward of the reference?
     2. The frontier shows what the tilted policy earns and what that costs.
     3. At a tiny beta the expected reward must approach the best reward. Does yours?
     """

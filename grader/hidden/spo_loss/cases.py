@@ -96,12 +96,12 @@ def _pairs(rng: Rng) -> list[Case]:
 
 
 def _any_shape(rng: Rng) -> list[Case]:
-    shapes: tuple[tuple[int, ...], ...] = ((), (2, 3), (3, 3), (4, 1), ())
+    shapes: tuple[tuple[int, ...], ...] = ((), (2, 3), (3, 3), (4, 1), (2, 3, 2), ())
     return [_case(rng, shape, float(rng.uniform(0.3, 2))) for shape in shapes]
 
 
 def _shapes(rng: Rng) -> list[Case]:
-    shapes: tuple[tuple[int, ...], ...] = ((), (1,), (4,), (2, 3), (1, 3), (3, 3))
+    shapes: tuple[tuple[int, ...], ...] = ((), (1,), (4,), (2, 3), (1, 3), (3, 3), (2, 3, 2))
     return [_case(rng, shape, float(rng.uniform(0.3, 2))) for shape in shapes]
 
 
