@@ -87,7 +87,7 @@ def hints_folded(name: str) -> str:
 def examples_table(name: str) -> str:
     """The worked examples as code, each a call and what it returns; where none is marked, the first group's first three."""
     exercise = exercises()[name]
-    worked = {id(case): case for group in exercise.groups for case in group.examples if case.worked}
+    worked = {call_text(name, case): case for group in exercise.groups for case in group.examples if case.worked}
     shown = list(worked.values()) or exercise.groups[0].examples[:3]
     return "```python\n" + "\n\n".join(_example(name, case) for case in shown) + "\n```"
 

@@ -13,16 +13,17 @@
 # %% [markdown]
 # # Lesson 0 · Getting ready
 #
+# Nothing is graded here. Run the cells from top to bottom. Some of them fail *on purpose*, to show you what failing looks
+# like; the text says which, and the cells after them run all the same.
+#
 # | | |
 # |---|---|
 # | **You will be able to** | see whether everything works, and what to do if it does not; say why this course computes with *log* probabilities; read what `check` tells you |
 # | **You need to know** | a little Python; how to run a cell (Shift+Enter) |
-# | **Time** | 10 minutes, nothing is graded |
+# | **Time** | about 10 minutes |
+# | **Graded** | nothing |
 #
 # << course_map("00_setup") >>
-#
-# Run the cells from top to bottom. Some of them fail *on purpose*, to show you what failing looks like; the text says
-# which.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import functools
@@ -36,9 +37,9 @@ PYTHON_NEEDED = (3, 11)
 PACKAGES_NEEDED = {"numpy": "2.0", "torch": "2.6", "matplotlib": "3.9", "ipywidgets": "8.1"}
 
 # %% [markdown]
-# ## 1 · Is everything there?
+# ## 1. Is everything there?
 #
-# Every line below is tried out, not looked up. A line with ✗ says what to do about it.
+# The next cell *uses* each thing once, so a ✓ means that it works here. A line with ✗ says what to do about it.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_environment", "locked": true, "schema_version": 3, "solution": false, "task": false}
 START = "start the course with `make lab`, or pick the course's own environment as this notebook's kernel"
@@ -111,13 +112,13 @@ import torch
 from grader import check, explore, hint, palette, picture, progress
 
 # %% [markdown]
-# ## 2 · Why log probabilities
+# ## 2. Why log probabilities
 #
 # A language model writes text token by token (a token is a word or a piece of one), and gives each token a probability.
 # The probability of the whole text is their **product**.
 #
 # Products of many numbers below one get small quickly, and a computer's numbers have a smallest one. Past it there is
-# only zero, and zero has forgotten everything: two texts, one a billion times likelier than the other, both come out
+# only zero, and zero cannot be told from zero: two texts, one a billion times likelier than the other, both come out
 # as `0.0`.
 #
 # The **logarithm** turns the product into a sum, and a sum does not vanish:
@@ -196,7 +197,7 @@ explore(
 )
 
 # %% [markdown]
-# ## 3 · Why `exp` overflows
+# ## 3. Why `exp` overflows
 #
 # The way back from log space is `exp`, and it has the opposite trouble. It grows so fast that a modest argument passes
 # the largest number a dtype can hold. Then the result is `inf`, and soon after `nan`, "not a number":
@@ -268,7 +269,7 @@ def draw_log_sum_exp():
 
 
 # %% [markdown]
-# ## 4 · How `check` talks
+# ## 4. How `check` talks
 #
 # Every exercise ends with `check(your_function)`. It runs the exercise's public examples and tells you what it found: for
 # each idea, whether it holds, and where it does not, what was expected beside what came. When your answer is a known
@@ -338,4 +339,4 @@ progress()
 # * `exp` overflows sooner than one thinks, and `inf` turns into `nan`. Stay in log space; subtract the maximum first.
 # * A failing `check` is the course talking to you. Read it.
 #
-# On to lesson 1: what a language model pays for leaving home.
+# **Next: lesson 1,** and what a language model pays for moving away from where it started.

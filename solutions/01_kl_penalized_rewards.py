@@ -13,11 +13,16 @@
 # %% [markdown]
 # # Lesson 1 · KL-penalized rewards
 #
+# A language model is trained to earn reward, and it must not wander off while it does so. This lesson turns that sentence
+# into numbers: what a response earns, what it pays for being far from where training began, and how to add both up
+# without an accident.
+#
 # | | |
 # |---|---|
 # | **You will be able to** | turn log probabilities and rewards into the penalized rewards that RLHF maximizes; say what a *negative* divergence means; keep padding, NaN and empty batches from spoiling the sum |
 # | **You need to know** | Python; PyTorch tensors (indexing, `sum`, dtypes); what a log probability is (lesson 0) |
 # | **Time** | about 50 minutes: 20 to read, 15 for the exercise, 15 for its pictures and the bonus |
+# | **Graded** | `kl_penalized_rewards`; PyTorch |
 #
 # << course_map("01_kl_penalized_rewards") >>
 
@@ -31,10 +36,10 @@ import torch
 from grader import check, explore, hint, palette, picture, progress
 
 # %% [markdown]
-# ## Why there is a penalty
+# ## 1. Why there is a penalty
 #
-# A language model answers a *prompt* with a *response*. It writes the response one token (a word or a piece of one)
-# at a time: it gives every possible next token a probability, and draws one.
+# A language model answers a *prompt* with a *response*, also called a *completion*. It writes it one token (a word or a
+# piece of one) at a time: it gives every possible next token a probability, and draws one.
 #
 # Reinforcement learning from human feedback, RLHF, trains such a model to write responses that people prefer.
 # Three things take part:
@@ -57,11 +62,12 @@ from grader import check, explore, hint, palette, picture, progress
 # price. **A higher $\beta$ keeps the best policy closer to the reference.**
 
 # %% [markdown]
-# ## Where a response pays
+# ## 2. Where a response pays
 #
 # A response's probability is the product of its tokens' probabilities. Its *log* probability is therefore a sum, and
-# so is $D$: token by token, the policy's log probability minus the reference's. (A difference of logs is the log of a
-# ratio, so these differences are also called *log-ratios*.)
+# so is $D$: token by token, the policy's log probability minus the reference's. Write $\ell^\pi_t$ for the log probability
+# of token $t$ under the policy, and $\ell^\text{ref}_t$ for the one under the reference. (A difference of logs is the log
+# of a ratio, so these differences are also called *log-ratios*.)
 #
 # $$D = \sum_t \big(\ell^\pi_t - \ell^\text{ref}_t\big)\quad\text{over the tokens of the response}.$$
 #
@@ -116,7 +122,7 @@ def draw_tokens():
 
 
 # %% [markdown]
-# ## A language small enough to know everything
+# ## 3. A language small enough to know everything
 #
 # With a real model there are more responses than atoms, so nobody can list them. Here is a language with three words
 # and an end token, cut at six tokens. Each model is a table: after this word, how likely is each next one? That is
@@ -173,15 +179,16 @@ print(f"KL(policy ‖ reference)       {KL:.12f}   every response listed")
 print(f"the same by the chain rule   {kl_by_chain_rule():.12f}")
 
 # %% [markdown]
-# ## One sample is not the mean
+# ## 4. One sample is not the mean
 #
 # The **KL divergence** (after Kullback and Leibler) is the average of $D$ over responses drawn from the policy,
 #
 # $$\mathrm{KL}(\pi\,\|\,\pi_\text{ref}) = \mathbb E_{y\sim\pi}\Big[\log\frac{\pi(y)}{\pi_\text{ref}(y)}\Big],$$
 #
-# and that average is never negative. A single $D$ can be. In fact some *must* be: both models' probabilities sum to
-# one, so where the policy gave more to some responses it gave less to others, and a response it gave less has
-# $D<0$. The policy draws such a response less often than the reference would, but it does draw it.
+# where $y$ is a response and $y\sim\pi$ says that the policy draws it. That average is never negative. A single $D$ can
+# be. Unless the two models are equal, some *must* be: both models' probabilities sum to one, so where the policy gives
+# more to some responses it gives less to others, and a response it gives less has $D<0$. The policy draws such a response
+# less often than the reference would, but it does draw it.
 #
 # **Predict first.** Draw a few thousand responses from the policy. What share has $D<0$: almost none, or a good part?
 #
@@ -221,7 +228,7 @@ def draw_histogram():
 
 
 # %% [markdown]
-# ## Three repairs that break the mean
+# ## 5. Three repairs that break the mean
 #
 # "KL cannot be negative, so this must be a bug." Three repairs suggest themselves:
 #
@@ -235,7 +242,7 @@ def draw_histogram():
 # over samples. More samples cure noise. They do not cure a bias.
 
 # %% nbgrader={"grade": false, "grade_id": "figure_repairs", "locked": true, "schema_version": 3, "solution": false, "task": false}
-@picture(alt="Exact and running means of D and of four repairs: only D as it is meets the exact KL.")
+@picture(alt="Exact and running means of D and of three repairs, one of them in two forms: only D as it is meets the exact KL.")
 def draw_repairs():
     length = np.array([len(response) for response in RESPONSES])
     by_token = np.array([np.abs(p - q).sum() for p, q in zip(TOKENS_POLICY, TOKENS_REFERENCE)])
@@ -271,7 +278,7 @@ def draw_repairs():
 
 
 # %% [markdown]
-# ## Padding, and the NaN that walks through a mask
+# ## 6. Padding, and the NaN that walks through a mask
 #
 # Responses differ in length, so a batch is padded to a rectangle of $B$ rows and $T$ columns. The **response mask** is
 # true where a token belongs to the response. What stands elsewhere is junk: often zeros, sometimes $-\infty$, sometimes
@@ -330,7 +337,7 @@ def draw_nan():
 
 
 # %% [markdown]
-# ## The mean of nothing
+# ## 7. The mean of nothing
 #
 # The objective is the mean of the penalized rewards over the batch. A filter can leave a batch empty, and then:
 
@@ -344,22 +351,23 @@ print("sum of an empty tensor: ", torch.empty(0).sum())
 # special care: the sum of no numbers is already 0.
 
 # %% [markdown]
-# ## Exercise: `kl_penalized_rewards`
+# ## Exercise. `kl_penalized_rewards`
 #
-# | difficulty | importance | time | points |
-# |---|---|---|---|
-# | ●●○○○ (2 of 5) | ●●●●● (5 of 5) | 15 min | 10 |
+# | **Exercise card** | |
+# |---|---|
+# | **Idea** | Sum the log-ratio over the tokens of each response, charge β times that sum against its reward, and average over the batch. |
+# | **Formula** | $D_i=\displaystyle\sum_t m_{it}\,(\ell^\pi_{it}-\ell^\text{ref}_{it}),\qquad \tilde r_i=r_i-\beta D_i,\qquad J=\frac1B\sum_i \tilde r_i$ |
+# | **Difficulty** | 2 of 5 |
+# | **Importance** | 5 of 5 |
+# | **Minutes** | 15 |
 #
-# **The idea.** Sum the log-ratio over the tokens of each response, charge $\beta$ times that sum against its reward,
-# and average over the batch:
+# Here $i$ counts the responses, $t$ the tokens, and $m_{it}$ is the response mask: 1 where token $t$ belongs to response
+# $i$, and 0 elsewhere.
 #
-# $$D_i=\sum_t m_{it}\,(\ell^\pi_{it}-\ell^\text{ref}_{it}),\qquad \tilde r_i=r_i-\beta D_i,\qquad
-# J=\frac1B\sum_i \tilde r_i .$$
+# << points("kl_penalized_rewards") >>
 #
-# ### Predict first
-#
-# A response has two tokens. On the first the policy is surer than the reference, on the second it is *less* sure, by
-# more. Does the penalty lower its reward or raise it? And what if $\beta$ is doubled?
+# **Predict first.** A response has two tokens. On the first the policy is surer than the reference, on the second it is
+# *less* sure, by more. Does the penalty lower its reward or raise it? And what if $\beta$ is doubled?
 #
 # <details><summary>Answer</summary>
 #
@@ -369,7 +377,7 @@ print("sum of an empty tensor: ", torch.empty(0).sum())
 #
 # </details>
 #
-# ### The contract
+# **The contract.**
 #
 # | argument | shape | dtype | what it is |
 # |---|---|---|---|
@@ -379,7 +387,7 @@ print("sum of an empty tensor: ", torch.empty(0).sum())
 # | `response_mask` | `(B, T)` | bool | true where the token belongs to the response, $m$ |
 # | `beta` | one number | Python `int` or `float` | KL penalty coefficient, $\beta$ |
 #
-# The three arrays are aligned: column $t$ is the same token in each. (Getting them aligned is lesson 2.)
+# The three `(B, T)` arrays are aligned: column $t$ is the same token in each. (Getting them aligned is lesson 2.)
 #
 # | key of the returned `dict` | shape | what it is |
 # |---|---|---|
@@ -403,26 +411,20 @@ print("sum of an empty tensor: ", torch.empty(0).sum())
 # | gradient | the result stays differentiable: $\partial J/\partial \ell^\pi_{it} = -\beta\, m_{it}/B$, and 0 at masked positions |
 # | size | the tests use $T\le 1024$ |
 #
-# **Tolerance** on a value x: << tolerance("kl_penalized_rewards") >>. Every honest order of summation passes, and so does
-# subtracting in float64 first.
+# *Tolerance* on a value x: << tolerance("kl_penalized_rewards") >>. You need not compute S: it is the size of what is added
+# up, and leaves room for rounding. Every honest order of summation passes, and so does subtracting in float64 first.
 #
-# **Stretch**, shown and explained but worth 0 points: bfloat16 inputs (convert *before* you subtract; afterwards the
+# *Stretch*, shown and explained but worth 0 points: bfloat16 inputs (convert *before* you subtract; afterwards the
 # digits are gone); integer inputs (the penalty has a fraction, and the result is float32 all the same); masks of 0 and
 # 1 as integers or floats. There is also *advice* about devices: your function is called with tensors on PyTorch's
 # `meta` device, which have a shape but no numbers, and `check` tells you if an output turns up on another device. An
 # exception there means nothing, and neither costs points.
 #
-# ### What earns the points
-#
-# << points("kl_penalized_rewards") >>
-#
-# ### Worked examples
+# **For example.**
 #
 # << examples("kl_penalized_rewards") >>
 #
-# ### Your turn
-#
-# Replace the line that raises `NotImplementedError`. A handful of lines is enough, and no loop is needed.
+# **Your turn.** Replace the line that raises `NotImplementedError`. A handful of lines is enough, and no loop is needed.
 
 # %% nbgrader={"grade": false, "grade_id": "kl_penalized_rewards", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def kl_penalized_rewards(policy_log_probs, reference_log_probs, rewards, response_mask, beta):
@@ -463,18 +465,16 @@ def kl_penalized_rewards(policy_log_probs, reference_log_probs, rewards, respons
 check(kl_penalized_rewards)
 
 # %% [markdown]
-# ### Hints
-#
-# Open as few as you need. `hint()` in a cell of your own goes further: after a check it speaks of the mistake that was
-# found.
+# Stuck? Each hint says a little more than the one before; open as few as you need. `hint()` in a cell of your own goes
+# further: after a check it speaks of the mistake that was found.
 #
 # << hints("kl_penalized_rewards") >>
 
 # %% [markdown]
-# ## Your function on real samples
+# ## 8. Your function on real samples
 #
-# The responses drawn above, padded with junk into one batch, go through *your* function. Each point is a response: the
-# divergence counted by hand across, yours up. All points should lie on the line.
+# **The picture you should see.** The responses drawn above, padded with junk into one batch, go through *your* function.
+# Each point is a response: the divergence counted by hand across, yours up. All points should lie on the line.
 #
 # If they do not, their shape names the mistake:
 #
@@ -540,7 +540,7 @@ def draw_batch():
 
 
 # %% [markdown]
-# ## Reward against penalty, as beta moves
+# ## 9. Reward against penalty, as beta moves
 #
 # Every response in the batch is a point: its divergence across, its reward up. The toy reward gives one point for each
 # `!` and a little for each `sure`. All points on one slanted line have the same penalized reward, since
@@ -636,7 +636,7 @@ explore(
 )
 
 # %% [markdown]
-# ## The gradient, checked
+# ## 10. The gradient, checked
 #
 # $J$ is a plain sum, so its derivative in each log probability can be read off:
 # $\partial J/\partial\ell^\pi_{it}=-\beta\,m_{it}/B$. Autograd has to find the same through your code. If it finds
@@ -672,18 +672,18 @@ def draw_gradient():
 
 
 # %% [markdown]
-# ## Bonus 1 · k1, k2, k3: three estimates of one number
+# ## Bonus 1. k1, k2, k3: three estimates of one number
 #
 # **For the exercise above the answer is k1, the plain log-ratio. This section is for curiosity.**
 #
 # Schulman's note [*Approximating KL divergence*](http://joschu.net/blog/kl-approx.html) compares three ways to
-# estimate the KL from samples of the policy. With $d=\log\pi(y)-\log\pi_\text{ref}(y)$:
+# estimate the KL from samples of the policy. With $d=\log\pi(y)-\log\pi_\text{ref}(y)$, this lesson's $D$:
 #
 # | name | formula | negative? | mean |
 # |---|---|---|---|
 # | **k1, this lesson's** | $d$ | often | exactly the KL |
 # | k2 | $d^2/2$ | never | close to the KL while the models are close |
-# | k3, used by GRPO ([arXiv 2402.03300](https://arxiv.org/abs/2402.03300)) | $e^{-d}-1+d$ | never | exactly the KL |
+# | k3, used by the training method GRPO ([arXiv 2402.03300](https://arxiv.org/abs/2402.03300)) | $e^{-d}-1+d$ | never | exactly the KL |
 #
 # Why is k3's mean right? Because $\mathbb E_\pi[e^{-d}]=\sum_y\pi(y)\,\frac{\pi_\text{ref}(y)}{\pi(y)}=1$, so the part
 # that was added to $d$ is zero on average. It moves against $d$, and takes away some of its noise. But $e^{-d}$ is
@@ -731,7 +731,7 @@ def draw_estimators():
 
 
 # %% [markdown]
-# ## Bonus 2 · A right value is not yet a right gradient
+# ## Bonus 2. A right value is not yet a right gradient
 #
 # One more trap. $J$ is differentiable in the log probabilities, so why not simply call `J.backward()` and train?
 # Because the policy also decides *which* responses are drawn, and autograd knows nothing of that.
@@ -767,10 +767,11 @@ print(f"D as a constant weight: largest error               {(weighted - truth).
 # * $D$ is a sum over the response's tokens. It may be negative, and its *mean* is the KL.
 # * Repairs for a negative $D$ bias that mean, and more data does not help.
 # * Select with the mask, do not multiply; let a NaN that matters show.
-# * $\beta$ is a price. Raising it moves the best response, and the best policy, towards the reference.
+# * $\beta$ is a price. Raising it moves the best *response* of a batch to a smaller $D$, and keeps the best *policy* closer to
+#   the reference.
 #
-# `progress()` shows where you stand. Lesson 2 gets the log probabilities out of a model's logits in the first place, and
-# finds a regression that follows this very objective.
+# `progress()` shows where you stand. **Next: lesson 2** gets the log probabilities out of a model's logits in the first
+# place, and finds a regression that follows this very objective.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_progress", "locked": true, "schema_version": 3, "solution": false, "task": false}
 progress()

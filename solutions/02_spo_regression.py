@@ -13,18 +13,18 @@
 # %% [markdown]
 # # Lesson 2 · SPO: regression on rewards
 #
-# | **Lesson card** | |
+# Take two completions of the same prompt. Under the best policy of lesson 1's objective, the difference of their
+# log-ratios is exactly the difference of their rewards divided by $\beta$. So measure both differences, and make them
+# agree by least squares. That is the whole lesson.
+#
+# | | |
 # |---|---|
 # | **You will be able to** | score a completion under a language model without an off-by-one error; turn "get more reward, stay close to the reference" into a plain squared error; say what REBEL, IPO and DPO have to do with it |
-# | **You need** | lesson 1; softmax and logarithms; `gather` and broadcasting in PyTorch |
-# | **Time** | 60 minutes, of which 25 are for the two exercises |
-# | **You write** | `logp_completion` and `spo_loss` |
+# | **You need to know** | lesson 1; softmax and logarithms; `gather` and broadcasting in PyTorch |
+# | **Time** | about 60 minutes: 35 to read and look, 25 for the exercises |
+# | **Graded** | `logp_completion`, `spo_loss`; PyTorch |
 #
 # << course_map("02_spo_regression") >>
-#
-# **The lesson in one breath.** Take two completions of the same prompt. Under the best policy of lesson 1's
-# objective, the difference of their log-ratios is exactly the difference of their rewards divided by $\beta$. So
-# measure both differences, and make them agree by least squares.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -47,7 +47,7 @@ LENGTH = 8  # the sentence has 6 words, so there are two pads
 # ## 1. How likely is a completion?
 #
 # Everything in this course starts from one number: the log probability that a model gives to a **completion** once it
-# has read the **prompt**.
+# has read the **prompt**. (Completion and response are two words for the same thing; lesson 1 said response.)
 #
 # A language model reads tokens from left to right. At each position it returns one **logit** per vocabulary entry: a
 # score for every token that could come *next*. The softmax of those logits is a probability distribution. A
@@ -151,7 +151,7 @@ def draw_shift():
 # | `logits` | shape `(..., T, V)`, float32 or float64: any number of leading axes, none included |
 # | `tokens` | shape `(..., T)`, int64: valid ids everywhere, padding too, so looking up a masked token is safe |
 # | `mask` | shape `(..., T)`, bool: true where the token counts; prompt and padding are false |
-# | result | a tensor of shape `(...)` on the inputs' device, with the dtype of `logits`: **one number per sequence**; without leading axes the shape is `()` |
+# | result | a floating-point tensor of shape `(...)` on the inputs' device: **one number per sequence**; without leading axes the shape is `()` |
 # | position 0 | never counts, whatever `mask[..., 0]` says |
 # | T = 1 | gives 0: there is nothing to score. A sequence with nothing selected gives 0 too |
 # | length | the sum, **not** the mean: no division by the number of tokens |
@@ -165,7 +165,8 @@ def draw_shift():
 # Here the logits at masked positions are ordinary finite numbers, so **multiplying by the mask is fine** and earns
 # full marks. Only the −inf of the stretch row asks for a selection such as `torch.where`.
 #
-# *Tolerance.* << tolerance("logp_completion") >>
+# *Tolerance* on a value x: << tolerance("logp_completion") >>. Here eps32 is the precision of float32, about 1.2e-7, and
+# the sum adds up the largest logit of each row that is used. Every sound way to write it passes.
 #
 # **For example.** What `check` runs first:
 #
@@ -184,7 +185,7 @@ def logp_completion(logits, tokens, mask):
         mask: (..., T) bool, true where the token counts (prompt and padding are false).
 
     Returns:
-        (...) tensor with the dtype of logits: the sum over selected tokens, not divided by their number and not
+        (...) floating-point tensor: the sum over selected tokens, not divided by their number and not
         reduced over leading axes. T = 1 gives 0. Differentiable in logits, stable for logits up to 1e4 in size.
         The inputs are left as they were.
     """
@@ -326,6 +327,7 @@ def draw_naive():
 #
 # $$\pi^*(y) = \frac{1}{Z}\, \pi_\text{ref}(y)\, e^{r(y)/\beta}.$$
 #
+# Here $y$ is a completion, everything is for one prompt, and $Z$ is the number that makes the probabilities sum to 1.
 # Take the logarithm, and move the reference to the left. The **log-ratio** of the best policy is the reward, up to
 # scale and one constant:
 #
@@ -346,8 +348,8 @@ def draw_naive():
 # $$\text{SPO} = \frac{\beta}{4}\left(\Delta - \frac{r_1 - r_2}{\beta}\right)^{2},
 # \qquad \Delta = (\log\pi(y_1) - \log\pi_\text{ref}(y_1)) - (\log\pi(y_2) - \log\pi_\text{ref}(y_2)).$$
 #
-# Here $r_1 = r(y_1)$ and $r_2 = r(y_2)$. What stands in the bracket is the **residual**. The factor $\beta/4$ looks arbitrary. It is not: section 5 shows
-# where it comes from.
+# Here $r_1 = r(y_1)$ and $r_2 = r(y_2)$. What stands in the bracket is the **residual**. The factor
+# $\beta/4$ looks arbitrary. It is not: section 5 shows where it comes from.
 #
 # **Two names to keep.** $\beta \log\frac{\pi(y)}{\pi_\text{ref}(y)}$ is the **implicit reward**: the reward, up to
 # a constant, under which this policy would be the best one. The difference of two implicit rewards, $\beta\Delta$, is the **margin**.
@@ -400,12 +402,12 @@ def draw_naive():
 # | `logp_ref_1`, `logp_ref_2` | the same, under the reference |
 # | `reward_1`, `reward_2` | the same shape and dtype: the two rewards. Either may be the larger one |
 # | `beta` | a positive number |
-# | result | a tensor of shape `(...)`, the dtype of the inputs: **one loss per pair**, no mean, no sum; any number of axes, none included |
+# | result | a floating-point tensor of shape `(...)`: **one loss per pair**, no mean, no sum; any number of axes, none included |
 # | gradient | $+\frac{\beta}{2}\cdot$ residual in `logp_1`, $-\frac{\beta}{2}\cdot$ residual in `logp_2` |
 # | inputs | left as they were |
 # | range in the tests | \|residual\| ≥ 1/4, \|logp\| ≤ 30, β·\|logp\| ≤ 100, 0.001 ≤ β ≤ 10 |
 #
-# *Tolerance.* << tolerance("spo_loss") >>
+# *Tolerance* on a value x: << tolerance("spo_loss") >>; the same for the gradients.
 #
 # **For example.** What `check` runs first:
 #
@@ -426,7 +428,7 @@ def spo_loss(logp_1, logp_2, logp_ref_1, logp_ref_2, reward_1, reward_2, beta):
         beta: positive number, the KL penalty coefficient.
 
     Returns:
-        (...) tensor with the inputs' dtype: beta/4 times the squared residual, one loss per pair, no reduction.
+        (...) floating-point tensor: beta/4 times the squared residual, one loss per pair, no reduction.
         Its gradient is +beta/2 times the residual in logp_1 and -beta/2 times the residual in logp_2.
         The inputs are left as they were.
     """
@@ -447,6 +449,9 @@ check(spo_loss)
 # **The picture you should see.** Three parabolas in $\Delta$ for a reward difference of 1. Each touches zero at
 # $1/\beta$, and each starts, at the reference ($\Delta = 0$), from $1/(4\beta)$. These two points and the mirror
 # image of the second are the diamonds.
+#
+# *Bonus.* Swap the two completions *together with* their rewards: what does the loss do? And what if you swap the rewards
+# alone? Predict, then try it on one pair.
 
 
 # %% nbgrader={"grade": false, "grade_id": "figure_parabolas", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -582,8 +587,8 @@ def draw_collapse():
 # %% [markdown]
 # "Off by" is the root mean square distance of the dots from the dashed line. It goes to zero, and that is the whole
 # theory in one picture. On the line, every log-ratio is $r/\beta$ up to one shared constant; probabilities sum to 1,
-# which fixes the constant; so the policy *is* the best policy of lesson 1's objective. Nobody computed $Z$, nobody
-# trained a second network to judge, nobody sampled anything.
+# which fixes the constant; so the policy *is* the best policy of lesson 1's objective. Nobody computed $Z$, and nobody
+# sampled anything.
 #
 # Compare the two rows. The rewards are the same. The higher $\beta$ has the flatter line: its best policy stays
 # closer to the reference.
@@ -591,7 +596,8 @@ def draw_collapse():
 # %% [markdown]
 # ## 4. The relatives
 #
-# SPO has well-known relatives. Each asks something else of the same $\Delta$. With completion 1 as the preferred one:
+# SPO has well-known relatives. Each asks something else of the same $\Delta$. With completion 1 as the preferred one,
+# $\sigma(x) = 1/(1 + e^{-x})$ the sigmoid, and $\tau$ (tau) the number that plays $\beta$'s part in IPO:
 #
 # | | loss on one pair | what it knows of the rewards | lowest at |
 # |---|---|---|---|
@@ -762,14 +768,15 @@ def draw_identities():
 # 3. *The other completion drops out.* $y_2$ is independent of $y_1$, so $g(y_2)$ can be replaced by its mean, a
 #    constant. And $\mathbb E\,[\nabla\log\pi(y_1)] = 0$, because probabilities always sum to 1. So
 #    $\mathbb E\,[\nabla\,\text{SPO}] = \mathbb E\,\big[\big(\beta h(y_1) - r(y_1)\big)\,\nabla\log\pi(y_1)\big]$.
-# 4. *This is lesson 1.* The policy gradient of $\mathbb E[r]$ is $\mathbb E[r\,\nabla\log\pi]$, and that of
-#    $\mathrm{KL}(\pi\,\|\,\pi_\text{ref})$ is $\mathbb E[h\,\nabla\log\pi]$. So
+# 4. *This is lesson 1.* The gradient of $\mathbb E[r]$, when the policy moves, is $\mathbb E[r\,\nabla\log\pi]$ (the
+#    *policy gradient*), and that of $\mathrm{KL}(\pi\,\|\,\pi_\text{ref})$ is $\mathbb E[h\,\nabla\log\pi]$ (lesson 1, bonus 2). So
 #
 # $$\boxed{\;\mathbb E_{y_1, y_2 \sim \pi}\,[\nabla\,\text{SPO}] \;=\; -\nabla\big(\mathbb E[r] - \beta\,\mathrm{KL}(\pi \,\|\, \pi_\text{ref})\big)\;}$$
 #
 # The 4 cancels the two 2s, and the $\beta$ turns $r/\beta$ back into $r$. With the factor $\beta/4$, one gradient
 # step of SPO on fresh pairs is, on average, one gradient step on lesson 1's objective: the same direction *and the
-# same length*. The second completion plays the part of a baseline.
+# same length*. The second completion plays the part of a *baseline*: something to compare the first one with, which changes
+# no average and usually takes out noise.
 #
 # You need not believe the algebra. In our small language we can list all $25 \times 25$ ordered pairs, a response
 # with itself included, weigh each by its probability, and add up. No sampling, no noise. The weights are held fixed
@@ -850,8 +857,8 @@ def draw_why():
 # $$\mathbb E_\text{BT}[\text{DPO}] - \text{const} \approx \tfrac12\cdot\tfrac14\,\big(z - (r_1 - r_2)\big)^2
 # \qquad\text{that is}\qquad \frac{2}{\beta}\big(\mathbb E_\text{BT}[\text{DPO}] - \text{const}\big) \approx \text{SPO}.$$
 #
-# The left panels compare the two curves. The right panel measures how fast they meet: both the margin and the reward
-# difference are shrunk together, and what is left of the relative gap falls with the square of the scale.
+# The left panels compare the two curves. The right panel measures how fast they meet, at the reference (margin 0): as the
+# reward difference shrinks, the relative gap between the two falls with its square.
 
 
 # %% nbgrader={"grade": false, "grade_id": "figure_neighbours", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -912,7 +919,8 @@ def draw_neighbours():
 #   look-up, the second one number per position (`torch.logsumexp`, which is stable). For the backward pass autograd
 #   keeps the logits, which are there anyway.
 # * **One row at a time.** Inside, `logsumexp` still makes a temporary tensor as large as what you hand it. Hand it
-#   one response at a time, and the temporary is as small as one response. TRL's `selective_log_softmax` does this.
+#   one response at a time, and the temporary is as small as one response. `selective_log_softmax` in the
+#   library TRL does this.
 #
 # Write it that way, for `logits` of shape `(B, T, V)` with B ≥ 1; otherwise as in exercise 1.
 
@@ -936,7 +944,8 @@ def logp_by_rows(logits, tokens, mask):
 # %% [markdown]
 # PyTorch's profiler reports every allocation and every release of tensor memory, temporaries inside an operation
 # included. Adding them up gives two numbers: the highest point during the forward pass, and what is still held at its
-# end, for the backward pass. Both are measured in units of the logits themselves: 1 means "as much again".
+# end, for the backward pass. Both are measured in units of the logits themselves: 1 means "as much again". (A highest
+# point near 2 is a `log_softmax` of `logits[..., :-1, :]`: it first copies the slice, then makes the result.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "figure_memory", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -995,7 +1004,7 @@ def draw_memory():
 # the logits themselves must be computed in pieces, as the fused losses of Liger Kernel do
 # ([arXiv:2410.10989](https://arxiv.org/abs/2410.10989)).
 #
-# ## What to take along
+# ## What you take along
 #
 # * Token $t$ is scored by `logits[t-1]`; the mask goes with the tokens; the result is a sum, not a mean.
 # * Differences between two completions of one prompt cancel $Z$. That turns a search for the best policy into a

@@ -86,6 +86,8 @@ print("difference     ", (true_reward - read_off).round(4), " <- the same for ev
 #
 # </details>
 #
+# **The contract.**
+#
 # | argument | shape, dtype | what |
 # |---|---|---|
 # | `policy_logprob` | (N,) float64 | log probability of each completion under the policy |
@@ -99,6 +101,8 @@ print("difference     ", (true_reward - read_off).round(4), " <- the same for ev
 # - Tolerance: << tolerance("implicit_reward") >>; and 1e-12 where every input is a multiple of 1/8 and β a power of two
 #   from 1/8 to 8. In the tests the two log probabilities are either equal or at least 0.01 apart.
 # - Stretch (shown, no points): log probabilities in an integer array give the same rewards.
+#
+# **For example.**
 #
 # << examples("implicit_reward") >>
 
@@ -132,7 +136,7 @@ check(implicit_reward)
 
 # %% nbgrader={"grade": false, "grade_id": "figure_implicit_reward", "locked": true, "schema_version": 3, "solution": false, "task": false}
 @picture(
-    alt="Implicit reward against true reward for four responses. The learner's points lie on a line of slope one that "
+    alt="Implicit reward against true reward for four responses. Right points lie on the dashed line of slope one that "
     "runs parallel to, and below, the line where both are equal; the gap is beta log Z.",
     needs=[implicit_reward],
 )
@@ -155,13 +159,13 @@ def draw_implicit_reward():
 #
 # ## 2. From a comparison to a loss
 #
-# **Who wins?** Bradley and Terry (1952) say: with rewards $r_w$ and $r_l$, the first response is preferred with
-# probability $\sigma(r_w - r_l)$, where $\sigma(z) = 1/(1+e^{-z})$. Equal rewards give a coin toss.
+# **Who wins?** Bradley and Terry (1952) say: of two responses with rewards $r_w$ and $r_l$, the first is preferred with
+# probability $\sigma(r_w - r_l)$, where $\sigma(z) = 1/(1+e^{-z})$ is the sigmoid. Equal rewards give a coin toss.
 #
-# **Put the implicit rewards in.** Write $w$ for the preferred response and $l$ for the rejected one. The difference of
-# their implicit rewards is the **margin**
+# **Put the implicit rewards in.** From here on, $w$ (winner) marks the preferred response and $l$ (loser) the rejected one.
+# Write $\hat r$ for an implicit reward, to keep it apart from a true one. The difference of the two is the **margin**
 #
-# $$z = \beta\,\bigl[(\log\pi_w - \log\pi_{\text{ref},w}) - (\log\pi_l - \log\pi_{\text{ref},l})\bigr]$$
+# $$z = \hat r_w - \hat r_l = \beta\,\bigl[(\log\pi_w - \log\pi_{\text{ref},w}) - (\log\pi_l - \log\pi_{\text{ref},l})\bigr]$$
 #
 # and $\beta \log Z$ is gone.
 #
@@ -220,7 +224,7 @@ print(f"the next float64 after 1 is 1 + {np.finfo(np.float64).eps:.1e}, and exp(
 # next to 1, float64 resolves only $2.2\cdot10^{-16}$. The loss is printed as 0, and a small true loss is lost.
 #
 # Are margins like these real? A log probability is a sum over tokens: a response of 1000 tokens at −5 each has −5000.
-# If the policy and the reference disagree by 1 per token over such a response, the log ratio is 1000.
+# If the policy and the reference disagree by 1 per token over such a response, the log-ratio is 1000.
 #
 # **Predict first.** Without a computer, to ten digits: what is $-\log\sigma(-1000)$? And $-\log\sigma(40)$?
 #
@@ -270,7 +274,7 @@ assert -np.log(sigmoid_where_safe(40.0) + EPSILON) < 0
 # | **Exercise card** | |
 # |---|---|
 # | **Idea** | How surprised is the policy, on average, by what people preferred? |
-# | **Formula** | $L = \dfrac1N \displaystyle\sum_i -\log\sigma(z_i), \qquad z_i = r_{w,i} - r_{l,i}$, with the implicit rewards $r$ |
+# | **Formula** | $L = \dfrac1N \displaystyle\sum_i -\log\sigma(z_i), \qquad z_i = \hat r_{w,i} - \hat r_{l,i}$, with the implicit rewards $\hat r$ of the preferred ($w$) and the rejected ($l$) completion |
 # | **Difficulty** | 3 of 5: one line, if it is the right one |
 # | **Importance** | 5 of 5 |
 # | **Minutes** | 15 |
@@ -285,6 +289,8 @@ assert -np.log(sigmoid_where_safe(40.0) + EPSILON) < 0
 #
 # </details>
 #
+# **The contract.**
+#
 # | argument | shape, dtype | what |
 # |---|---|---|
 # | `policy_logprob_preferred` | (N,) float64 | $\log\pi_w$: the preferred completions under the policy |
@@ -296,7 +302,7 @@ assert -np.log(sigmoid_where_safe(40.0) + EPSILON) < 0
 #
 # - Pair *i* is preferred *i* against rejected *i*, never each against all. 1 ≤ N ≤ 1000.
 # - Log probabilities go down to −5000; margins reach several thousand **either way**.
-# - Exact, not only finite. Tolerance: << tolerance("dpo_loss") >>. A loss of $10^{-200}$ must come out as that
+# - Exact, not only finite. Tolerance: << tolerance("dpo_loss") >> (two groups of the table above; x is the true value). A loss of $10^{-200}$ must come out as that
 #   number, not as 0. Where the true value is below $10^{-300}$, anything from 0 to $10^{-300}$ is accepted.
 # - Where every input is a multiple of 1/8 and β is a power of two from 1/8 to 8, and on the worked example, the relative
 #   error must be ≤ 1e-12: there z has no rounding error to hide behind.
@@ -304,6 +310,8 @@ assert -np.log(sigmoid_where_safe(40.0) + EPSILON) < 0
 #   exact.
 # - Inputs untouched; numpy and the standard library only (no torch, no scipy).
 # - Stretch (no points): integer arrays give the same loss.
+#
+# **For example.**
 #
 # << examples("dpo_loss") >>
 
@@ -378,8 +386,8 @@ for z_at in (-3000.0, -40.0, 0.0, 40.0, 600.0):
 # %% nbgrader={"grade": false, "grade_id": "figure_loss", "locked": true, "schema_version": 3, "solution": false, "task": false}
 @picture(
     alt="Two panels of the loss against the margin. Left, from -12 to 12: the loss is close to -z on the left, log 2 at "
-    "zero, and close to zero on the right. Right, margins 0 to 690 on a logarithmic scale: the learner's curve falls in "
-    "a straight line through the mpmath points to about 1e-300, while the naive loss stops near margin 37.",
+    "zero, and close to zero on the right. Right, margins 0 to 690 on a logarithmic scale: a right curve falls in "
+    "a straight line through the mpmath circles to about 1e-300, while the naive loss stops near margin 37.",
     needs=[dpo_loss],
 )
 def draw_loss():
@@ -404,7 +412,7 @@ def draw_loss():
 
 # %% [markdown]
 # *Bonus.* Write the loss a second way, with no function that does the whole job for you, and compare the two with
-# `np.max(np.abs(a / b - 1))` over margins from −700 to 700. Which is more exact? Section 6 has a way to tell.
+# `np.max(np.abs(a / b - 1))` over margins from −700 to 700. Which is more exact? Section 7 has a way to tell.
 #
 # ## 4. The gradient by hand
 #
@@ -497,19 +505,23 @@ except NotImplementedError:
 #
 # </details>
 #
+# **The contract.**
+#
 # | argument | shape, dtype | what |
 # |---|---|---|
 # | the five of `dpo_loss` | | same names, same order, same ranges |
 # | **result** | tuple of two (N,) float64 arrays | `(grad_preferred, grad_rejected)`, each with its β and its 1/N |
 #
 # - The derivative is with respect to the *policy's* log probabilities. One entry per pair: not summed.
-# - Exact throughout: << tolerance("dpo_grad") >>. At z = 600 the answer is about $10^{-261}$, and 0 is wrong. Below
+# - Exact throughout: << tolerance("dpo_grad") >> (two groups of the table above; x is the true value). At z = 600 the answer is about $10^{-261}$, and 0 is wrong. Below
 #   $10^{-300}$ anything of magnitude up to $10^{-300}$ is accepted.
 # - As for the loss, 1e-12 where every input is a multiple of 1/8 and β a power of two from 1/8 to 8. The worked example
 #   is printed to 8 decimals, and there an absolute error of 5e-9 is accepted.
 # - At z = −3000 the weight is 1: no `nan`. (A warning about an overflow in a branch that you do not use costs nothing.)
 # - Inputs untouched; numpy and the standard library only.
 # - Stretch (no points): integer arrays give the same gradient.
+#
+# **For example.**
 #
 # << examples("dpo_grad") >>
 
@@ -587,9 +599,9 @@ def draw_check(axis):
 
 
 @picture(
-    alt="Left: six gradient entries against their central differences, all on the diagonal; blue circles for preferred "
+    alt="Left: six gradient entries against their central differences, on the diagonal when right; blue circles for preferred "
     "(negative), vermillion squares for rejected (positive). Right: the weight sigma(-z) on a logarithmic scale for "
-    "margins 0 to 690; the learner's line passes through the mpmath points, while one minus sigma stops near margin 37.",
+    "margins 0 to 690; a right line passes through the mpmath circles, while one minus sigma stops near margin 37.",
     needs=[dpo_grad],
 )
 def draw_gradient():
@@ -654,7 +666,7 @@ def draw_finite_differences():
     margins = np.arange(2.0, 60.0, 2.0)
     zeros, told, known = np.zeros(2), [], []
     for z in margins:
-        x = np.array([-5.0, z])  # the neighbour has margin -5; z stands for any log ratio
+        x = np.array([-5.0, z])  # the neighbour has margin -5; z stands for any log-ratio
         told.append(-numeric_gradient(lambda p: dpo_loss(p, zeros, zeros, zeros, 1.0), x, 1e-5)[1])
         known.append(-dpo_grad(x, zeros, zeros, zeros, 1.0)[0][1])
     told = np.array(told)
@@ -743,7 +755,7 @@ def draw_twin(axis, values, truth, rails, yours):
 
 @picture(
     alt="Three rows of six panels over margins -5000 to 5000: the loss from 1 up, the whole loss, and the weight "
-    "sigma(-z). Only the learner's panels follow the mpmath points everywhere. Log of sigmoid and log(1+exp(-z)) jump to "
+    "sigma(-z). A right answer follows the mpmath circles everywhere, as no twin does. Log of sigmoid and log(1+exp(-z)) jump to "
     "infinity below -709 and to zero above 37, and the second has a gradient that is not a number. The epsilon loss is "
     "flat at 18.42, the floored one at 100, the clipped one at 30, and on those plateaus the weight is zero.",
     needs=[dpo_loss, dpo_grad],
@@ -836,7 +848,7 @@ assert 0 < abs(by_response - by_model) < 1e-9  # both are far inside the toleran
 # %% [markdown]
 # ## 8. What β does to the loss
 #
-# Fix a log ratio difference $\Delta$, so that $z = \beta\Delta$. Move β and watch two things.
+# Fix a log-ratio difference $\Delta$, so that $z = \beta\Delta$. Move β and watch two things.
 #
 # - **At Δ = 0, the start,** the loss is log 2 for every β, but its *slope* is β/2. With plain gradient descent a larger β
 #   takes a larger first step.
@@ -848,7 +860,7 @@ assert 0 < abs(by_response - by_model) < 1e-9  # both are far inside the toleran
 
 # %% nbgrader={"grade": false, "grade_id": "figure_beta", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def beta_curves(axes, beta, style="-", color=palette.BLUE):
-    """Loss and gradient size over log ratio differences, from the learner's functions."""
+    """Loss and gradient size over log-ratio differences, from the learner's functions."""
     ratios = np.linspace(-8, 8, 81)
     pairs = [(np.array([ratio]), np.zeros(1), np.zeros(1), np.zeros(1), beta) for ratio in ratios]
     axes[0].plot(ratios, [dpo_loss(*pair) for pair in pairs], style, color=color, label=f"β = {beta:g}")
@@ -857,13 +869,13 @@ def beta_curves(axes, beta, style="-", color=palette.BLUE):
 
 def beta_axes():
     figure, axes = plt.subplots(1, 2, figsize=(9.6, 3.5), layout="constrained")
-    axes[0].set(xlabel="log ratio difference Δ", ylabel="loss", ylim=(0, 8.2))
-    axes[1].set(xlabel="log ratio difference Δ", ylabel="push β σ(−βΔ)", ylim=(0, 2.1))
+    axes[0].set(xlabel="log-ratio difference Δ", ylabel="loss", ylim=(0, 8.2))
+    axes[1].set(xlabel="log-ratio difference Δ", ylabel="push β σ(−βΔ)", ylim=(0, 2.1))
     return figure, axes
 
 
 @picture(
-    alt="Loss and push against the log ratio difference for beta 0.25, 1 and 2. All losses cross at log 2 for difference "
+    alt="Loss and push against the log-ratio difference for beta 0.25, 1 and 2. All losses cross at log 2 for difference "
     "zero. The push at zero is beta over two; for larger beta it starts higher and dies sooner on the right.",
     needs=[dpo_loss, dpo_grad],
 )
@@ -887,10 +899,10 @@ def draw_beta_slider(beta):
     return figure
 
 
-explore(draw_beta_slider, alt="Loss and push against the log ratio difference for the beta of the slider.", beta=(0.05, 2.0, 0.05))
+explore(draw_beta_slider, alt="Loss and push against the log-ratio difference for the beta of the slider.", beta=(0.05, 2.0, 0.05))
 
 # %% [markdown]
-# ## What you take home
+# ## What you take along
 #
 # - A policy and its reference *are* a reward model; comparing two responses cancels the constant.
 # - The loss is log 2 at the start. If it is not, stop.
@@ -898,7 +910,7 @@ explore(draw_beta_slider, alt="Loss and push against the log ratio difference fo
 #   in the logarithm hides the failure and takes the gradient away.
 # - A gradient check proves consistency. Truth comes from outside.
 #
-# Next: lesson 4 trains a small model with the functions you have written, and knows the right answer.
+# **Next: lesson 4** trains a small model with the functions you have written, and knows the right answer.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_progress", "locked": true, "schema_version": 3, "solution": false, "task": false}
 progress()

@@ -20,7 +20,7 @@
 # | | |
 # |---|---|
 # | **You will be able to** | write the best policy in closed form; draw the frontier that no policy can cross; train one model three ways with your own functions and see how close each comes; say what β does to the speed and to the destination |
-# | **You need to know** | your solutions of lessons 1, 2 and 3 for the experiment; for the two graded functions only logarithms and numpy |
+# | **You need to know** | logarithms and numpy, for the two graded functions. The experiment uses your solutions of lessons 1, 2 and 3; where one is missing, its pictures say so |
 # | **Time** | about 80 minutes, of which the computer trains for one |
 # | **Graded** | `optimal_policy`, `reward_kl_frontier`; numpy, float64. The training is not graded |
 #
@@ -122,6 +122,8 @@ with np.errstate(all="ignore"):
 #
 # </details>
 #
+# **The contract.**
+#
 # | argument | shape, dtype | what |
 # |---|---|---|
 # | `log_ref` | (K,) float64 | log probability of each response under the reference; finite, the probabilities sum to 1 |
@@ -135,6 +137,8 @@ with np.errstate(all="ignore"):
 # - K = 1 is legal: the only response has log probability 0. Inputs come back as you got them.
 # - Tolerance: << tolerance("optimal_policy") >>.
 # - Stretch (shown, no points): rewards in an integer array give the same policy.
+#
+# **For example.**
 #
 # << examples("optimal_policy") >>
 
@@ -195,7 +199,7 @@ def draw_policy(axis, beta):
 @picture(
     alt="Three bar charts of six responses with rewards 0 to 3, for beta 4, 1 and 0.25. Hatched bars are the reference, "
     "which prefers low rewards; blue bars are the learner's optimal policy with the expected values as circles. At beta 4 "
-    "the two agree, at beta 1 the high rewards have gained, at beta 0.25 the response with reward 3 takes nearly all.",
+    "the two are close, at beta 1 the high rewards have gained, at beta 0.25 the response with reward 3 takes nearly all.",
     needs=[optimal_policy],
 )
 def draw_optimal_policy():
@@ -248,6 +252,8 @@ def draw_optimal_policy():
 #
 # </details>
 #
+# **The contract.**
+#
 # | argument | shape, dtype | what |
 # |---|---|---|
 # | `log_ref` | (K,) float64 | as in exercise 1 |
@@ -261,6 +267,8 @@ def draw_optimal_policy():
 # - M = 1 is legal, and so is the same β twice. Inputs come back as you got them.
 # - Tolerance: << tolerance("reward_kl_frontier") >>.
 # - Stretch (no points): integer rewards and betas give the same curve.
+#
+# **For example.**
 #
 # << examples("reward_kl_frontier") >>
 
@@ -504,9 +512,9 @@ def draw_exact():
 # methods start from the reference and see the same number of samples from the current policy in each step. They differ in
 # what they are told about a sample.
 #
-# - **REINFORCE** (lesson 1) is told the reward. Your `kl_penalized_rewards` subtracts the penalty. A response that did
-#   better than the batch's average becomes likelier.
-# - **SPO** (lesson 2) is told both rewards of a pair. Your `spo_loss` regresses the implied difference on the real one.
+# - **REINFORCE** (lesson 1's objective, followed by the oldest policy gradient) is told the reward. Your
+#   `kl_penalized_rewards` subtracts the penalty. A response that did better than the batch's average becomes likelier.
+# - **SPO** (lesson 2) is told both rewards of a pair. Your `spo_loss` regresses the margin on the reward difference.
 # - **DPO** (lesson 3) is told only *which of two was preferred*. The label is drawn by Bradley–Terry: a coin that falls
 #   for the first with probability $\sigma(r_1 - r_2)$. Your `dpo_grad` returns the gradient in the log probabilities, and
 #   autograd carries it on to the weights: `torch.autograd.backward(tensors, gradients)` accepts it as it is.
@@ -622,7 +630,7 @@ def nine_runs():
 #
 # </details>
 #
-# Run the cell. It trains for under a minute.
+# Run the cell. It trains for about a minute, on one core.
 
 # %% nbgrader={"grade": false, "grade_id": "figure_landing", "locked": true, "schema_version": 3, "solution": false, "task": false}
 LOOKS = {"REINFORCE": ("o", "-", palette.BLUE), "SPO": ("s", "--", palette.VERMILLION), "DPO": ("^", ":", palette.BLACK)}
@@ -666,8 +674,9 @@ def draw_landing():
 
 
 # %% [markdown]
-# Three methods, one destination. They were derived from different ideas, see different data, and end at the same policy,
-# because they share one optimum: the $\pi^*$ of section 1.
+# Three methods, one destination. They were derived from different ideas, are told different things, and head for the same
+# policy, because they share one optimum: the $\pi^*$ of section 1. What keeps them off it after 300 steps is the noise of
+# their samples, and the steps that are still missing. DPO, which sees coin tosses, has by far the most noise.
 #
 # Now the ruler. The gap $J^* - J(\pi)$ should equal $\beta\,\mathrm{KL}(\pi\,\|\,\pi^*)$, digit for digit, for each of the
 # nine policies.
@@ -709,6 +718,14 @@ except Exception as problem:
 # in front of the gradient cancels, and with it the head start.
 #
 # **Predict first.** Draw KL against training steps for three β, with SGD and with Adam. Which curves cross?
+#
+# <details><summary>Answer</summary>
+#
+# Those of SGD: the largest β starts in front, since its gradients are the largest, and ends nearest to the reference, since
+# its optimum is. Those of Adam start together, and then each levels off near its own optimum, the largest β first. The text
+# under the figure gives the ratio of the KLs after the first step.
+#
+# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "figure_speed", "locked": true, "schema_version": 3, "solution": false, "task": false}
 @functools.cache
@@ -812,7 +829,7 @@ def draw_hard_labels():
 # *Bonus.* Give `train` the option `pairs=8`, then `pairs=512`, for DPO at β = 0.5. How does the last gap depend on the
 # number of coin tosses? (`train("DPO", 0.5, lambda label: None, pairs=8)` returns the rows.)
 #
-# ## What you take home
+# ## What you take along
 #
 # - The best policy is the reference, tilted by $e^{r/\beta}$. It earns $\beta\log Z$, and every other policy misses that by
 #   $\beta\,\mathrm{KL}(\pi\,\|\,\pi^*)$.
