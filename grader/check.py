@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import dis
+import functools
 import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from grader import fingerprints
 from grader.course import exercises
 from grader.diagnosis import diagnose
-from grader.exercise import Exercise, Misconception, Outcome
+from grader.exercise import Case, Exercise, Misconception, Outcome
 from grader.judge import Judged, Verdict, is_property, judge_group, not_attempted
 from grader.observe import observe
 from grader.progress import record
+from grader.values import Tensor
 
 
 class CheckFailed(Exception):
-    """Raised by `check` so that Validate and autograding see the failure. Shown as its one line, without a traceback."""
+    """Raised by `check` so that Validate and autograding see the failure. Shown as its one line, no traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
@@ -73,42 +76,47 @@ def run_checks(exercise: Exercise, function: Callable[..., Any]) -> Checked:
     """Call ``function`` on every public example and judge it; diagnose what fails."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a branch not taken may warn: that is allowed
-        received = {g.name: [observe(function, c.args, c.differentiate, c.of) for c in g.examples] for g in exercise.groups}
-    judged = {
-        g.name: [
-            Judged(c, Outcome("returned", c.expected, dict(c.expected_gradients)), r)
-            for c, r in zip(g.examples, received[g.name], strict=True)
-        ]
-        for g in exercise.groups
-    }
+        judged = {g.name: [_judged(function, c, not g.weight) for c in g.examples] for g in exercise.groups}
     everything = [item for group in judged.values() for item in group]
     flaw = live_import_flaw(function, exercise.imports) if exercise.imports else ""
-    verdicts = tuple(judge_group(exercise, g, judged[g.name], flaw) for g in exercise.groups)
-    checked = Checked(exercise, verdicts, not not_attempted(everything))
+    shown = [g for g in exercise.groups if not any(map(_waits, g.examples))]
+    verdicts = tuple(judge_group(exercise, g, judged[g.name], flaw) for g in shown)
+    checked = Checked(exercise, verdicts, not not_attempted([item for v in verdicts for item in v.judged]))  # as called
     if not checked.attempted or all(v.passed for v in verdicts):
         return checked
     known, wrong = fingerprints.load(exercise.name)
     return Checked(exercise, verdicts, True, tuple(diagnose(exercise, everything, known, wrong)))
 
 
+def _judged(function: Callable[..., Any], case: Case, stretch: bool) -> Judged:
+    expected = Outcome("returned", case.expected, dict(case.expected_gradients))
+    received = expected if _waits(case) else observe(function, case.args, case.differentiate, case.of)
+    return Judged(case, expected, received, stretch)
+
+
+def _waits(case: Case) -> bool:
+    """Whether a case is left to the grading: on the meta device torch first imports a second's worth of modules."""
+    on_meta = any(isinstance(value, Tensor) and value.device == "meta" for value in case.args.values())
+    return on_meta and "torch._dynamo" not in sys.modules
+
+
 def summary(checked: Checked) -> str:
     """One line on a check."""
     name = checked.exercise.name
     if not checked.attempted:
-        return f"{name}: not attempted yet. Write its body in the cell above, run it, then run this check again."
+        return f"{name}: not attempted yet. Write its body in the cell above, and run both cells."
     graded = [v for v in checked.verdicts if v.group.weight]
     passed = sum(v.passed for v in graded)
     if checked.passed:
         missed = [v.group.name for v in checked.verdicts if not v.passed]
         return f"✓ {name}: all {passed} checks pass" + (f" (stretch, no points: {', '.join(missed)})" if missed else "")
-    idea = f" — {checked.misconceptions[0].hints[0]}" if checked.misconceptions else ""
-    return f"✗ {name}: {passed} of {len(graded)} checks pass{idea}"
+    return f"✗ {name}: {passed} of {len(graded)} checks pass"
 
 
 def _name_of(function: Any, names: Mapping[str, Any]) -> str:
     """The exercise a function answers: its own name, or the graded name it is bound to (a lambda, a wrapper)."""
     own = str(getattr(function, "__name__", ""))
-    bound = [name for name in exercises() if names.get(name) is function]
+    bound = [name for name in exercises() if name in names and names[name] is function]
     return own if own in exercises() else bound[0] if bound else own
 
 
@@ -146,20 +154,46 @@ def hint(name: str = "") -> None:
 def live_import_flaw(function: Callable[..., Any], allowed: frozenset[str]) -> str:
     """The import rule on live functions: the modules behind the names that reachable code uses."""
     todo: list[Any] = [function]
-    seen: set[int] = set()
+    seen: dict[int, Any] = {}  # the objects too: an id may be used again once its object is gone
     while todo:
         current = todo.pop()
-        code = getattr(current, "__code__", None)
-        if code is None or id(code) in seen:
+        if id(current) in seen:
             continue
-        seen.add(id(code))
-        for module, value in _used(code, current.__globals__):
-            if module not in allowed and module not in sys.stdlib_module_names and module != function.__module__:
+        seen[id(current)] = current
+        todo += _inside(current)
+        if not isinstance(current, types.FunctionType):
+            continue
+        for module, value in _used(current.__code__, current.__globals__):
+            if module in allowed or module in sys.stdlib_module_names:
+                continue
+            if not _is_own(module):
                 rule = f"only {', '.join(sorted(allowed))} and the standard library are allowed"
                 return f"`{current.__name__}` uses {module}; {rule}"
-            if isinstance(value, types.FunctionType):
+            if not isinstance(value, types.ModuleType):
                 todo.append(value)
     return ""
+
+
+def _inside(thing: Any) -> list[Any]:
+    """What a call of ``thing`` may run beside its own code: wrapped functions, methods, what a closure holds."""
+    found = [getattr(thing, "__wrapped__", None), getattr(thing, "__func__", None), getattr(thing, "__self__", None)]
+    if isinstance(thing, functools.partial):
+        found.append(thing.func)
+    elif isinstance(thing, types.FunctionType):
+        found += [cell.cell_contents for cell in thing.__closure__ or () if cell != types.CellType()]
+    elif isinstance(thing, type):
+        found += vars(thing).values() if _is_own(thing.__module__.split(".")[0]) else []
+    else:
+        found.append(type(thing))
+    return [item for item in found if callable(item)]
+
+
+def _is_own(module: str) -> bool:
+    """Whether a module is the learner's: the notebook itself, or a file beside it."""
+    origin = getattr(sys.modules.get(module), "__file__", None)
+    if module == "__main__" or origin is None:
+        return module == "__main__" or (module in sys.modules and module not in sys.builtin_module_names)
+    return Path(origin).resolve().parent == Path.cwd()
 
 
 def _used(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

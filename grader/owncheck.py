@@ -11,7 +11,7 @@ from grader.check import run_checks, summary
 from grader.notebook import Submission
 from grader.observe import CELL
 from grader.progress import record
-from grader.sandbox.child import install_stubs
+from grader.sandbox.child import execute, install_stubs, notebook_compiler
 
 
 def check_submission(submission: Submission) -> bool:
@@ -38,9 +38,10 @@ def run_cells(submission: Submission) -> dict[str, Any]:
     matplotlib.use("Agg")
     names: dict[str, Any] = {}
     install_stubs(submission.code.modules, names)
+    compiler = notebook_compiler()
     for number, source in submission.code.cells:
         try:
-            exec(compile(source, f"{CELL}{number}>", "exec"), names)
+            execute(compiler, source, f"{CELL}{number}>", names)
         except BaseException as error:  # noqa: BLE001 - the learner's code may raise anything
             click.echo(f"cell {number}: {type(error).__name__}: {error}", err=True)
     return names

@@ -35,13 +35,12 @@ def picture(alt: str, needs: Sequence[Callable[..., Any]] = ()) -> Callable[[Dra
     def run(draw: Draw) -> None:
         try:
             drawn = draw()
-        except NotImplementedError:
-            print(f"No picture yet: {_names(needs)} not attempted. Solve the exercise, then run this cell again.")
+            figure, text = drawn if isinstance(drawn, tuple) else (drawn, alt)
+            show_figure(figure, text)  # drawing happens here: labels may be wrong, or the figure none
+        except NotImplementedError as error:
+            print(f"No picture yet: {_unwritten(error, needs)}")
         except Exception as error:
             print(f"No picture: {_blame(error, needs)}")
-        else:
-            figure, text = drawn if isinstance(drawn, tuple) else (drawn, alt)
-            show_figure(figure, text)
         _close()
 
     return run
@@ -55,13 +54,13 @@ def explore(draw: Draw, alt: str, **ranges: tuple[float, float, float]) -> None:
         print("No sliders here (ipywidgets is not installed): the static figure shows the same.")
         return
 
+    look: dict[str, Any] = {"continuous_update": False, "layout": ipywidgets.Layout(width="32em", max_width="100%")}
     sliders = {
-        name: ipywidgets.FloatSlider(value=low, min=low, max=high, step=step, description=name, continuous_update=False)
+        name: ipywidgets.FloatSlider(value=low, min=low, max=high, step=step, description=name, **look)
         for name, (low, high, step) in ranges.items()
     }
-    frame = (
-        ipywidgets.HTML()
-    )  # not interact(): its Output widget now and then stalls a notebook run without a front end
+    # Not interact(): its Output widget now and then stalls a notebook run without a front end.
+    frame = ipywidgets.HTML()
 
     def redraw(change: object = None) -> None:
         frame.value = _drawn(draw, {name: slider.value for name, slider in sliders.items()}, alt)
@@ -71,7 +70,7 @@ def explore(draw: Draw, alt: str, **ranges: tuple[float, float, float]) -> None:
     redraw()
     from IPython.display import display
 
-    display(ipywidgets.VBox([*sliders.values(), frame]))
+    display(ipywidgets.VBox([*sliders.values(), frame]))  # type: ignore[no-untyped-call]
 
 
 def _drawn(draw: Draw, values: dict[str, float], alt: str) -> str:
@@ -91,7 +90,7 @@ def show_figure(figure: Any, alt: str) -> None:
     """Display a figure as `figure_html`, with the description as its plain text."""
     from IPython.display import display
 
-    display({"text/html": figure_html(figure, alt), "text/plain": " ".join(alt.split())}, raw=True)
+    display({"text/html": figure_html(figure, alt), "text/plain": " ".join(alt.split())}, raw=True)  # type: ignore[no-untyped-call]
 
 
 def figure_html(figure: Any, alt: str) -> str:
@@ -101,7 +100,7 @@ def figure_html(figure: Any, alt: str) -> str:
     return (
         f'<figure style="margin:0.5em 0"><img style="max-width:100%;background:#fff" alt="{text}" '
         f'src="data:image/png;base64,{png}">'
-        f'<figcaption style="font-size:90%;opacity:0.85;max-width:60em">{text}</figcaption></figure>'
+        f'<figcaption style="font-size:90%;line-height:1.45;opacity:0.85;max-width:60em">{text}</figcaption></figure>'
     )
 
 
@@ -117,17 +116,28 @@ def _names(needs: Sequence[Callable[..., Any]]) -> str:
     return (" and ".join(names) or "the exercise") + (" are" if len(names) > 1 else " is")
 
 
-def _blame(error: Exception, needs: Sequence[Callable[..., Any]]) -> str:
-    """Which function raised, in one line."""
+def _culprit(error: Exception, needs: Sequence[Callable[..., Any]]) -> str:
+    """The innermost of the learner's functions that the exception passed through, or empty."""
     frames = [f.name for f in traceback.extract_tb(error.__traceback__)]
     wanted = {getattr(f, "__name__", "") for f in needs}
-    culprit = next((name for name in reversed(frames) if name in wanted), "")
+    return next((name for name in reversed(frames) if name in wanted), "")
+
+
+def _unwritten(error: NotImplementedError, needs: Sequence[Callable[..., Any]]) -> str:
+    """Which exercise to do first: a borrowed function says so itself."""
+    if str(error).startswith("`"):
+        return f"{error}."
+    culprit = _culprit(error, needs)
+    names = f"`{culprit}` is" if culprit else _names(needs)
+    return f"{names} not attempted. Solve the exercise, then run this cell again."
+
+
+def _blame(error: Exception, needs: Sequence[Callable[..., Any]]) -> str:
+    """Which function raised, in one line."""
+    culprit = _culprit(error, needs)
     where = f"`{culprit}` raised " if culprit else ""
-    return (
-        f"{where}{type(error).__name__}: {error}. Run its check for what is off."
-        if where
-        else f"{type(error).__name__}: {error}"
-    )
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"{where}{said}. Run its check for what is off." if where else said
 
 
 def _close() -> None:

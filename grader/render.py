@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from grader.exercise import Case
-from grader.judge import Judged, error_in_tolerances
-from grader.values import Tensor, Value, as_array, dtype_of, kind_of, leaves
+from grader.judge import Judged
+from grader.values import Opaque, Scalar, Tensor, Value, as_array, dtype_of, kind_of, leaves
 
 if TYPE_CHECKING:
     from grader.check import Checked
@@ -29,8 +30,14 @@ def _templates() -> jinja2.Environment:
     loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
     environment.globals["points"] = points_text
-    environment.globals["report"] = lambda exercise: Markup(report_html(exercise))  # noqa: S704 - escaped by its template
+    environment.filters["code"] = _code
+    environment.globals["report"] = lambda exercise: Markup(report_html(exercise, heading=False))
     return environment
+
+
+def _code(text: str) -> Markup:
+    """Escaped text with `names in backticks` as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def points_text(points: float) -> str:
@@ -54,14 +61,15 @@ def show(page: str, text: str) -> None:
         return
     from IPython.display import display
 
-    display({"text/html": page, "text/plain": text}, raw=True)
+    display({"text/html": page, "text/plain": text}, raw=True)  # type: ignore[no-untyped-call]
 
 
 def number_text(x: Any) -> str:
     """A number short enough to read and long enough to tell apart."""
-    if isinstance(x, bool | np.bool_ | int | np.integer):
-        return str(x)
-    return f"{float(x):.9g}"
+    if isinstance(x, np.float64):
+        x = float(x)
+    text = str(x).removesuffix(".0")  # the shortest that reads back as the same number, of the same precision
+    return text if len(text) <= 12 or not isinstance(x, float) else f"{x:.10g}"
 
 
 def value_text(value: Value) -> str:
@@ -73,14 +81,30 @@ def value_text(value: Value) -> str:
         return f"array({_array_text(value)})"
     if isinstance(value, float):
         return number_text(value)
+    if isinstance(value, Scalar):
+        return f"numpy.{value.kind}({number_text(value.number)})"
+    if isinstance(value, Opaque):
+        return value.what
+    if isinstance(value, tuple | list):
+        inside = ", ".join(map(value_text, value))
+        return f"[{inside}]" if isinstance(value, list) else f"({inside},)" if len(value) == 1 else f"({inside})"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {value_text(item)}" for key, item in value.items()) + "}"
     return repr(value)
 
 
 def _array_text(data: np.ndarray) -> str:
     if data.size == 0:
         return f"empty of shape {data.shape}"
-    text = np.array2string(data, separator=", ", threshold=24, edgeitems=2, formatter={"all": number_text}, max_line_width=10**6)
+    shown: Any = {"all": _entry_text if data.dtype.kind == "f" else number_text}
+    text = np.array2string(data, separator=", ", threshold=24, edgeitems=2, formatter=shown, max_line_width=10**6)
     return " ".join(text.split())
+
+
+def _entry_text(x: Any) -> str:
+    """A number of a float array: 1.0 is no integer."""
+    text = number_text(x)
+    return f"{text}.0" if text.lstrip("-").isdigit() else text
 
 
 def call_text(name: str, case: Case) -> str:
@@ -95,7 +119,8 @@ def rows_of(exercise: Exercise, judged: Judged) -> list[dict[str, Any]]:
     if received.status != "returned":
         said = f"{received.error.type}: {received.error.message}" if received.error else received.status
         want = [{"text": value_text(leaf)} for _, leaf in leaves(judged.expected.result)]
-        return [{"what": "the call", "expected": want, "received": [{"text": f"raised {said}", "off": True}]}]
+        line = f" (line {received.error.line})" if received.error and received.error.line else ""
+        return [{"what": "the call", "expected": want, "received": [{"text": f"raised {said}{line}", "off": True}]}]
     got = dict(leaves(received.result))
     if not isinstance(judged.expected.result, dict | tuple):
         got = {"": received.result}
@@ -103,8 +128,8 @@ def rows_of(exercise: Exercise, judged: Judged) -> list[dict[str, Any]]:
     for name, want in judged.expected.gradients.items():
         rows.append(_row(exercise, judged, f"gradient {name}", want, received.gradients.get(name)))
     for name, after in received.changed.items():
-        before = [{"text": value_text(judged.case.args[name])}]
-        rows.append({"what": f"{name} after", "expected": before, "received": [{"text": value_text(after), "off": True}]})
+        before, now = [{"text": value_text(judged.case.args[name])}], [{"text": value_text(after), "off": True}]
+        rows.append({"what": f"{name} after", "expected": before, "received": now})
     return rows
 
 
@@ -117,20 +142,26 @@ def _row(exercise: Exercise, judged: Judged, path: str, want: Value, got: Value)
             "expected": [{"text": f"{kind_of(want)} {value_text(want)}"}],
             "received": [{"text": f"{kind_of(got)} {value_text(got)}", "off": True}],
         }
-    if dtype_of(want) != dtype_of(got):
-        what += f" ({dtype_of(got)}, expected {dtype_of(want)})"
     tolerance = judged.case.tolerance or exercise.tolerance
     flat = list(zip(np.ravel(wanted), np.ravel(numbers), _bounds(tolerance, judged.case, path, wanted), strict=True))
-    parts = [(number_text(a), number_text(b), not (a == b or (a != a and b != b) or abs(a - b) <= c)) for a, b, c in flat]
+    parts = [(*_pair(a, b), not (a == b or (a != a and b != b) or abs(a - b) <= c)) for a, b, c in flat]
     first = next((i for i, part in enumerate(parts) if part[2]), 0)
     start = 0 if len(parts) <= SHOWN else max(0, min(first - 1, len(parts) - SHOWN))
     shown = parts[start : start + SHOWN]
     what += f" [{start}:{start + len(shown)}] of {len(parts)}" if len(parts) > SHOWN else ""
+    types = [{"text": dtype_of(want)}], [{"text": dtype_of(got), "off": True}]
+    before = types if dtype_of(want) != dtype_of(got) else ([], [])
     return {
         "what": what,
-        "expected": [{"text": a} for a, _, _ in shown],
-        "received": [{"text": b, "off": off} for _, b, off in shown],
+        "expected": before[0] + ([{"text": a} for a, _, _ in shown] or [{"text": "empty"}]),
+        "received": before[1] + ([{"text": b, "off": off} for _, b, off in shown] or [{"text": "empty"}]),
     }
+
+
+def _pair(a: Any, b: Any) -> tuple[str, str]:
+    """Two numbers as text, in full where they differ only past the digits usually shown."""
+    texts = number_text(a), number_text(b)
+    return (str(a), str(b)) if texts[0] == texts[1] and a != b else texts
 
 
 def _bounds(tolerance: Any, case: Case, path: str, expected: np.ndarray) -> np.ndarray:
@@ -138,29 +169,22 @@ def _bounds(tolerance: Any, case: Case, path: str, expected: np.ndarray) -> np.n
     return np.ravel(np.broadcast_to(np.nan_to_num(bound, nan=0.0), expected.shape))
 
 
-def _failing(checked: Checked) -> list[dict[str, Any]]:
-    """The first failing example of the first failing groups, ready to show."""
-    shown = []
-    for verdict in [v for v in checked.verdicts if v.flaws][:EXAMPLES]:
-        judged = verdict.judged[verdict.flaws[0][0]] if verdict.judged else None
-        if judged is None or verdict.flaws[0][1].aspect == "imports":
-            continue
-        call = call_text(checked.exercise.name, judged.case)
-        rows = rows_of(checked.exercise, judged)
-        shown.append({"group": verdict.group.name, "idea": verdict.group.idea, "call": call, "rows": rows})
-    return shown
-
-
 def _groups(checked: Checked) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": v.group.name,
-            "weight": v.group.weight,
-            "passed": v.passed,
-            "message": v.flaws[0][1].text if v.flaws else "",
-        }
-        for v in checked.verdicts
-    ]
+    """The groups, graded before stretch; the first few failing ones with an example, each exception shown once."""
+    shown: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    for v in sorted(checked.verdicts, key=lambda v: not v.group.weight):
+        group = {"name": v.group.name, "idea": v.group.idea, "weight": v.group.weight, "passed": v.passed}
+        index, flaw = v.flaws[0] if v.flaws else (0, None)
+        key = "" if flaw is None else flaw.text if flaw.aspect == "call" else v.group.name
+        if flaw and v.judged and flaw.aspect != "imports" and key not in seen and len(seen) < EXAMPLES:
+            seen.add(key)
+            call = call_text(checked.exercise.name, v.judged[index].case)
+            example = {"call": call, "rows": rows_of(checked.exercise, v.judged[index])}
+        else:
+            example = {}
+        shown.append(group | {"message": flaw.text if flaw else "", "example": example})
+    return shown
 
 
 def check_html(checked: Checked) -> str:
@@ -168,29 +192,36 @@ def check_html(checked: Checked) -> str:
     from grader.check import summary
 
     context = {"passed": checked.passed, "summary": summary(checked), "hints": checked.misconceptions}
-    examples = [] if checked.passed else _failing(checked)
-    return _templates().get_template("check.html.j2").render(groups=_groups(checked), examples=examples, **context)
+    return _templates().get_template("check.html.j2").render(groups=_groups(checked), **context)
 
 
 def check_text(checked: Checked) -> str:
     """A check as plain text; one line when all is well."""
     from grader.check import summary
 
+    lines = [summary(checked)]
     if checked.passed:
-        return summary(checked)
-    lines = []
-    for group in _groups(checked):
+        return lines[0]
+    lines += [f"  Hint: {misconception.hints[0]}" for misconception in checked.misconceptions]
+    groups = _groups(checked)
+    passing = ", ".join(group["name"] for group in groups if group["passed"])
+    lines += ["", f"  ✓ {passing}"] if passing else []
+    for group in [group for group in groups if group["example"]]:
         stretch = "" if group["weight"] else " (stretch, no points)"
-        lines.append(f"{'✓' if group['passed'] else '✗'} {group['name']}{stretch}" + (f": {group['message']}" if group["message"] else ""))
-    for example in _failing(checked):
-        lines += ["", f"{example['group']}: {example['idea']}", example["call"]]
-        for row in example["rows"]:
-            lines.append(f"  {row['what']}")
-            lines.append("    expected " + ", ".join(part["text"] for part in row["expected"]))
-            lines.append("    received " + ", ".join(p["text"] + (" ≠" if p.get("off") else "") for p in row["received"]))
-    for misconception in checked.misconceptions:
-        lines += ["", f"Hint: {misconception.hints[0]}"]
+        lines += ["", f"  ✗ {group['name']}{stretch}: {group['message']}", f"    {group['idea']}"]
+        lines += _example_text(group["example"])
+    short = [g for g in groups if not g["passed"] and not g["example"]]
+    lines += ["", *(f"  ✗ {g['name']}: {g['message']}" for g in short)] if short else []
     return "\n".join(lines)
+
+
+def _example_text(example: Mapping[str, Any]) -> list[str]:
+    lines = ["", *(f"    {line}" for line in example["call"].splitlines())]
+    for row in example["rows"]:
+        expected = ", ".join(part["text"] for part in row["expected"])
+        received = ", ".join(part["text"] + (" ≠" if part.get("off") else "") for part in row["received"])
+        lines += [f"      {row['what']}", f"        expected {expected}", f"        received {received}"]
+    return lines
 
 
 def note_html(text: str) -> str:
@@ -203,17 +234,17 @@ def progress_html(rows: Sequence[tuple[str, str, float]]) -> str:
     return _templates().get_template("progress.html.j2").render(rows=rows)
 
 
-def report_html(exercise: ExerciseResult) -> str:
+def report_html(exercise: ExerciseResult, heading: bool = True) -> str:
     """One exercise's report as an HTML fragment."""
-    return _templates().get_template("report.html.j2").render(e=exercise)
+    return _templates().get_template("report.html.j2").render(e=exercise, heading=heading)
 
 
 def feedback_html(
-    result: SubmissionResult, code: Mapping[str, str] | None = None, comments: Sequence[str] = (), late: Sequence[str] = ()
+    result: SubmissionResult,
+    code: Mapping[str, str] | None = None,
+    comments: Sequence[str] = (),
+    late: Sequence[str] = (),
 ) -> str:
     """A submission's feedback page: self-contained, readable offline. ``code``: exercise -> the learner's own text."""
     template = _templates().get_template("feedback.html.j2")
     return template.render(r=result, code=code or {}, comments=comments, late=late)
-
-
-__all__ = ["check_html", "check_text", "feedback_html", "report_html", "show", "error_in_tolerances"]
