@@ -119,8 +119,7 @@ def test_what_the_grader_imports_is_declared():
     undeclared = {
         name for name in third_party if not declared & {canonicalize_name(dist) for dist in known.get(name, [name])}
     }
-    # scipy is in wrong answers only: the rule "numpy only" must catch it, whether or not it is there.
-    assert undeclared - {"scipy"} == set(), "imported in grader/, so name it in pyproject.toml and environment.yml"
+    assert undeclared == set(), "imported in grader/, so name it in pyproject.toml and environment.yml"
 
 
 def test_conda_environment_is_the_course_on_a_supported_python():
