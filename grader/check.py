@@ -84,8 +84,11 @@ def run_checks(exercise: Exercise, function: Callable[..., Any]) -> Checked:
     checked = Checked(exercise, verdicts, not not_attempted([item for v in verdicts for item in v.judged]))  # as called
     if not checked.attempted or all(v.passed for v in verdicts):
         return checked
-    known, wrong = fingerprints.load(exercise.name)
-    return Checked(exercise, verdicts, True, tuple(diagnose(exercise, everything, known, wrong)))
+    known, prints = fingerprints.load(exercise.name)
+    ran = [index for index, item in enumerate(everything) if not _waits(item.case)]
+    wrong = {name: [outcomes[index] for index in ran] for name, outcomes in prints.items()}
+    found = diagnose(exercise, [everything[index] for index in ran], known, wrong)
+    return Checked(exercise, verdicts, True, tuple(found))
 
 
 def _judged(function: Callable[..., Any], case: Case, stretch: bool) -> Judged:

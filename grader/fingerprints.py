@@ -6,9 +6,10 @@ the file does not depend on the machine that wrote it.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def _plain(node: Any, digits: int) -> Any:
 def _round(x: Any, digits: int) -> Any:
     if isinstance(x, np.bool_ | np.integer):
         return x.item()
-    digits = 7 if isinstance(x, np.float32) else digits
+    digits = 9 if isinstance(x, np.float32) else digits  # enough to give the float32 back
     return float(f"{float(x):.{digits}g}") if math.isfinite(x) else str(float(x))
 
 
@@ -75,11 +76,32 @@ def _anonymous(outcome: Outcome) -> Outcome:
     return Outcome(outcome.status, None, {}, outcome.changed, error)
 
 
-def load(function: str, folder: Path = FOLDER) -> tuple[list[Misconception], dict[str, list[Outcome]]]:
+@functools.cache
+def load(function: str, folder: Path = FOLDER) -> tuple[list[Misconception], Mapping[str, Sequence[Outcome]]]:
     """The misconceptions of a function and their outcomes on its public examples; empty where there is no file."""
     path = folder / f"{function}.json"
     if not path.exists():
         return [], {}
     entries = json.loads(path.read_text(encoding="utf-8"))
     known = [Misconception(e["id"], e["description"], tuple(e["hints"]), tuple(e["parts"])) for e in entries]
-    return known, {e["id"]: [wire.decode_outcome(_wire(o)) for o in e["outcomes"]] for e in entries}
+    return known, {e["id"]: _Outcomes(e["outcomes"]) for e in entries}
+
+
+class _Outcomes(Sequence[Outcome]):
+    """Outcomes decoded when asked for: most misconceptions are ruled out by their first example."""
+
+    def __init__(self, stored: list[Any]) -> None:
+        self._stored = stored
+        self._decoded: dict[int, Outcome] = {}
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        if index not in self._decoded:
+            self._decoded[index] = wire.decode_outcome(_wire(self._stored[index]))
+        return self._decoded[index]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import warnings
 
 RUN_BODY = frozenset("time timeit capture prun memit mprun lprun debug skip python python3 py".split())
+MANY_LINES = 5000
 WRITE = frozenset(("writefile", "file"))
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)[ \t]*(.*)\n?")
 _TIMED = re.compile(r"^(\s*)%(?:time|prun|memit)\s+(?:-\S+\s+)*(?=\S)", re.MULTILINE)
 
 
+@functools.lru_cache(1024)  # our own cells come back with every submission
 def parses(source: str) -> bool:
     """Whether ``source`` is plain Python."""
     try:
@@ -32,6 +35,7 @@ def written_module(source: str) -> tuple[str, str] | None:
     return None
 
 
+@functools.lru_cache(1024)
 def to_python(source: str) -> str:
     """``source`` without magics: bodies of `RUN_BODY` cell magics stay, other cell magics go, lines keep their numbers."""
     match = _CELL_MAGIC.match(source)
@@ -40,6 +44,8 @@ def to_python(source: str) -> str:
         return to_python("\n" * source[: match.end()].count("\n") + body) if body.strip() else ""
     if parses(source):
         return source
+    if source.count("\n") > MANY_LINES:
+        return source  # a magic at a time, and all lines for each: a hostile cell would take hours
     timed = _TIMED.sub(r"\1", source)
     if parses(timed):
         return timed
@@ -47,6 +53,6 @@ def to_python(source: str) -> str:
 
     try:
         transformed: str = TransformerManager().transform_cell(timed)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RuntimeError):  # also more than 500 magics in one cell
         return source
     return transformed if parses(transformed) else source

@@ -7,12 +7,13 @@ the setup cell, which is taken from the lesson. Everything else the learner wrot
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from grader.course import (
     Lesson,
@@ -28,6 +29,12 @@ from grader.magics import parses, to_python, written_module
 from grader.sandbox.client import Code
 
 MAX_BYTES = 100 * 2**20
+MAX_CODE = 2**20  # characters of code; outputs may be large, code that is would take minutes and gigabytes to parse
+MAX_CELLS = 2000
+MAX_BLANKS = 4 * 2**20  # lines that the pieces of a script are moved down by, all together
+
+
+_Piece = TypeVar("_Piece")
 
 
 class SubmissionError(Exception):
@@ -53,10 +60,16 @@ class Submission:
     code: Code
     sources: dict[int, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    digest: str = ""  # of the bytes that were handed in
 
 
 def load(path: Path, assignment: str = "", shown_as: str = "") -> Submission:
     """Read a submission. SubmissionError (one line) when there is nothing to grade in it."""
+    return loads(read_bytes(path), path.name, assignment, shown_as or str(path))
+
+
+def read_bytes(path: Path) -> bytes:
+    """A submission's bytes. SubmissionError (one line) when it cannot be one."""
     if path.suffix not in (".ipynb", ".py"):
         raise SubmissionError(f"{path.name}: not a notebook (.ipynb) or Python file (.py); submit one of these")
     try:
@@ -66,21 +79,24 @@ def load(path: Path, assignment: str = "", shown_as: str = "") -> Submission:
             raise SubmissionError(
                 f"{path.name}: larger than {MAX_BYTES // 2**20} MB; clear the outputs (Kernel > Restart and Clear) and resubmit"
             )
-        data = path.read_bytes()
+        return path.read_bytes()
     except (OSError, ValueError) as error:
         raise SubmissionError(f"{path.name}: cannot be read ({type(error).__name__}); check its permissions") from None
-    return loads(data, path.name, assignment, shown_as or str(path))
 
 
 def loads(data: bytes, name: str, assignment: str = "", shown_as: str = "") -> Submission:
     """Read a submission from bytes; ``name`` tells its kind by its suffix. Raises like `load`."""
     text = data.decode("utf-8-sig", errors="replace")
     problems = ("the file is not valid UTF-8: broken characters were replaced",) if "\ufffd" in text else ()
-    cells = script_cells(text) if name.endswith(".py") else code_cells(notebook_json(text, name))
+    if name.endswith(".py"):
+        _refuse_masses([Cell(1, text)], name)
+        cells = script_cells(text)
+    else:
+        cells = code_cells(notebook_json(text, name), name)
     if not assignment and Path(name).stem in ungraded_lessons():
         raise SubmissionError(f"{name}: this lesson is not graded; the graded ones are {', '.join(graded_lessons())}")
     chosen = lesson(assignment or lesson_of(cells, name))
-    return Submission(shown_as or name, chosen, *assemble(cells, chosen), problems)
+    return Submission(shown_as or name, chosen, *assemble(cells, chosen), problems, hashlib.sha256(data).hexdigest()[:16])
 
 
 def notebook_json(text: str, name: str) -> dict[str, Any]:
@@ -109,9 +125,10 @@ def _upgrade(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def source_of(cell: dict[str, Any]) -> str:
-    """A cell's text: nbformat allows a string or a list of lines."""
+    """A cell's text: nbformat allows a string or a list of lines. JSON can hold half a character, UTF-8 cannot."""
     source = cell.get("source", "")
-    return "".join(map(str, source)) if isinstance(source, list) else str(source)
+    text = "".join(map(str, source)) if isinstance(source, list) else str(source)
+    return text.encode("utf-8", "replace").decode().removeprefix("\ufeff")
 
 
 def grade_id_of(cell: dict[str, Any]) -> str:
@@ -121,16 +138,39 @@ def grade_id_of(cell: dict[str, Any]) -> str:
     return str(meta.get("grade_id", "")) if isinstance(meta, dict) else ""
 
 
-def code_cells(notebook: dict[str, Any]) -> list[Cell]:
+def _refuse_masses(cells: Sequence[Cell], name: str) -> None:
+    size = sum(len(cell.source) for cell in cells)
+    if size > MAX_CODE:
+        raise SubmissionError(f"{name}: its cells hold more than {MAX_CODE // 2**20} MB of text; take pasted data out")
+    if len(cells) > MAX_CELLS:
+        raise SubmissionError(f"{name}: more than {MAX_CELLS} cells; delete those that are not yours")
+
+
+def code_cells(notebook: dict[str, Any], name: str = "") -> list[Cell]:
     """The code cells, and cells turned into markdown or raw text that hold a graded function nobody else defines."""
     cells = [
-        Cell(number, source_of(cell), grade_id_of(cell), cell.get("cell_type") != "code")
+        Cell(number, source_of(cell), grade_id_of(cell))
+        if cell.get("cell_type") == "code"
+        else Cell(number, _unfenced(source_of(cell)), grade_id_of(cell), markdown=True)
         for number, cell in enumerate(notebook["cells"], start=1)
         if isinstance(cell, dict)
     ]
+    _refuse_masses(cells, name)
     defined = {name for cell in cells if not cell.markdown for name in defined_names(to_python(cell.source))}
     rescued = exercises().keys() - defined
     return [c for c in cells if not c.markdown or rescued & set(defined_names(c.source))]
+
+
+def _unfenced(text: str) -> str:
+    """Text with what stands outside its code fences blanked, where it has any."""
+    if "```" not in text or parses(text):
+        return text
+    lines, inside = [], False
+    for line in text.splitlines():
+        fence = line.strip().startswith("```")
+        inside ^= fence
+        lines.append(line if inside and not fence else "")
+    return "\n".join(lines)
 
 
 def script_cells(text: str) -> list[Cell]:
@@ -140,15 +180,23 @@ def script_cells(text: str) -> list[Cell]:
     if starts:
         for start in starts:
             lines[start] = ""  # the marker is no part of the cell: its text is compared with ours
-        bounds = [0, *starts, len(lines)]
+        bounds = [0, *_few(starts, len(lines)), len(lines)]
         chunks = [(a, lines[a:b]) for a, b in zip(bounds, bounds[1:], strict=False) if b > a]
         return [Cell(1, "\n" * a + "\n".join(chunk)) for a, chunk in chunks if any(line.strip() for line in chunk)]
     source = text if parses(text) else to_python(text)
     if not parses(source):
         return [Cell(1, text)]
     lines = source.splitlines()
-    spans = [(_first_line(node) - 1, node.end_lineno) for node in ast.parse(source).body]
+    spans = [(_first_line(node) - 1, node.end_lineno or 0) for node in ast.parse(source).body]
+    kept = _few(spans, len(lines))
+    if len(kept) < len(spans):
+        spans = [*kept[:-1], (kept[-1][0], len(lines))]
     return [Cell(1, "\n" * start + "\n".join(lines[start:end])) for start, end in spans]
+
+
+def _few(pieces: list[_Piece], lines: int) -> list[_Piece]:
+    """The first pieces of a script, as many as may be moved down to their lines; what follows stays with the last."""
+    return pieces[: max(1, min(MAX_CELLS, MAX_BLANKS // max(1, lines)))]
 
 
 def _first_line(node: ast.stmt) -> int:

@@ -19,11 +19,16 @@ class Bound:
     node: ast.stmt
 
 
-def import_flaw(cells: Sequence[tuple[int, str]], function: str, allowed: frozenset[str]) -> str:
-    """The first use of a module outside ``allowed`` and the standard library, as a sentence; empty when there is none."""
+def import_flaw(
+    cells: Sequence[tuple[int, str]], function: str, allowed: frozenset[str], modules: Mapping[str, str] | None = None
+) -> str:
+    """The first use of a module outside ``allowed`` and the standard library, as a sentence; empty when there is none.
+
+    ``modules``: source of the modules that the learner made in a cell, which are allowed as far as what they import is.
+    """
     bindings = _bindings(cells)
     for bound in _reachable(bindings, function):
-        for module, line in _imports(bound.node):
+        for module, line in _all_imports(bound.node, modules or {}):
             if module not in allowed and module not in sys.stdlib_module_names:
                 return (
                     f"`{function}` uses {module} (cell {bound.cell}, line {line}); "
@@ -79,7 +84,21 @@ def _globals_used(node: ast.stmt) -> set[str]:
     return found
 
 
-def _imports(node: ast.stmt) -> Iterator[tuple[str, int]]:
+def _all_imports(node: ast.AST, modules: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """`_imports`, with what the learner's own ``modules`` import in their place."""
+    for module, line in _imports(node):
+        if module not in modules:
+            yield module, line
+            continue
+        others = {name: source for name, source in modules.items() if name != module}
+        try:
+            inner = ast.parse(modules[module])
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # it cannot be imported either
+        yield from ((name, line) for name, _ in _all_imports(inner, others) if name != module)
+
+
+def _imports(node: ast.AST) -> Iterator[tuple[str, int]]:
     """(top-level module, line) of every import in a statement, `__import__("x")` and `import_module("x")` included."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Import):

@@ -6,6 +6,7 @@ sender: unknown tags, wrong sizes, deep nesting and foreign dtypes raise `WireEr
 
 from __future__ import annotations
 
+import functools
 import math
 import struct
 from typing import Any
@@ -19,12 +20,17 @@ from grader.values import Opaque, Scalar, Tensor, Value
 MAX_FRAME = 80 * 2**20
 MAX_DEPTH = 6
 MAX_ITEMS = 4096
+MAX_LENGTH = 2**14  # of one container in a message, and
+MAX_ENTRIES = 2**17  # of all together: 80 MB of empty containers would become 5 GB of objects
 _NUMERIC = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
 _HEADER = struct.Struct(">I")
 
 
 class WireError(ValueError):
     """Bytes that are not a message of this protocol."""
+
+
+_dtype_name = functools.cache(str)  # numpy spells a dtype's name anew each time, in 30 µs
 
 
 def _encode(value: Value) -> list[Any]:
@@ -41,9 +47,9 @@ def _encode(value: Value) -> list[Any]:
     if isinstance(value, Scalar):
         return ["n", value.kind, value.number]
     if isinstance(value, np.ndarray):
-        return ["a", str(value.dtype), list(value.shape), np.ascontiguousarray(value).tobytes()]
+        return ["a", _dtype_name(value.dtype), list(value.shape), value.tobytes()]
     if isinstance(value, Tensor):
-        data = b"" if value.device == "meta" else np.ascontiguousarray(value.data).tobytes()
+        data = b"" if value.device == "meta" else value.data.tobytes()
         return ["t", value.dtype, value.device, list(value.data.shape), data]
     if isinstance(value, dict):
         return ["d", [[key, _encode(item)] for key, item in value.items()]]
@@ -112,8 +118,20 @@ def dumps(message: dict[str, Any]) -> bytes:
 
 def loads(data: bytes) -> dict[str, Any]:
     """The message in ``data``. Raises `WireError` for anything that is not one."""
+    left = MAX_ENTRIES
+
+    def count(container: Any) -> Any:
+        nonlocal left
+        left -= len(container) + 1
+        if left < 0:
+            raise WireError("too many entries")
+        return container
+
+    hooks: dict[str, Any] = {"list_hook": count, "object_hook": count}
     try:
-        message = msgpack.unpackb(data, raw=False, strict_map_key=True, max_ext_len=0)
+        message = msgpack.unpackb(
+            data, raw=False, strict_map_key=True, max_ext_len=0, max_array_len=MAX_LENGTH, max_map_len=MAX_LENGTH, **hooks
+        )
     except Exception as error:  # msgpack raises a zoo of types on hostile bytes
         raise WireError(f"not a message: {type(error).__name__}") from None
     if not isinstance(message, dict):

@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from grader.exercise import Case, Exercise, Group
 from grader.tolerance import LOGP, SPO
-from grader.values import tensor
+from grader.values import as_array, tensor
 
 LESSON = "02_spo_regression"
 T, F = True, False
@@ -178,6 +180,12 @@ def _pair(args: tuple[Any, ...], beta: float, expected: Any, note: str, dtype: s
     return Case({**tensors, "beta": beta}, note, tensor(expected, dtype))
 
 
+def _numbers(case: Case, name: str) -> np.ndarray:
+    found = as_array(case.args[name])
+    assert found is not None, name
+    return found
+
+
 def _pull(case: Case, first: Any, second: Any) -> Case:
     slopes = {"logp_1": tensor(first), "logp_2": tensor(second)}
     return replace(case, differentiate=("logp_1", "logp_2"), expected_gradients=slopes)
@@ -230,6 +238,12 @@ GRID = _pair(
     [[0.0703125, 0.6328125], [7.5078125, 3.4453125]],
     "A (2, 2) grid of pairs.",
 )
+BLOCK = _pair(
+    tuple(_numbers(GRID, name)[:, None, :] for name in PAIR),
+    0.5,
+    [[[0.0703125, 0.6328125]], [[7.5078125, 3.4453125]]],
+    "The same pairs as a (2, 1, 2) block.",
+)
 NO_AXES = _pair((-2, -3.5, -4, -2.25, 1.75, 0.5), 0.5, 0.0703125, "One pair without axes.")
 PRECISE = _pair(
     ([-1.1], [-2.3], [-1.7], [-0.9], [0.7], [-0.4]), 0.3, [0.20833333333333334], "float64 in: nine digits.", "float64"
@@ -258,12 +272,12 @@ SPO_GROUPS = (
         (SMALL_BETA, LARGE_BETA),
     ),
     Group("one loss per pair", 3, "Every pair has its own loss: nothing is averaged or summed.", (THREE,)),
-    Group("any shape", 1, "Pairs may come without axes, in a row or in a table.", (NO_AXES, GRID)),
+    Group("any shape", 1, "Pairs may come without axes, in a row, in a table or in a block.", (NO_AXES, GRID, BLOCK)),
     Group(
         "shapes",
         1,
         "The result is a tensor of the arguments' own shape.",
-        (NO_AXES, GAP, THREE, GRID),
+        (NO_AXES, GAP, THREE, GRID, BLOCK),
         ("kind", "shape", "device"),
     ),
     Group(

@@ -23,10 +23,7 @@ from grader.sandbox.limits import LIMITS, Limits
 from grader.sandbox.trust import plain_cell_error, plain_outcome
 from grader.values import Opaque
 
-BATCH = 256  # calls in one message
-
-
-BATCH = 128  # calls a message
+BATCH = 128  # calls in one message
 
 
 class SandboxError(RuntimeError):
@@ -193,6 +190,13 @@ class Child:
             pass
         return self.used
 
+    def _waited(self) -> float:
+        """Seconds the child was ready and had no processor: a busy machine must not cost a learner points."""
+        try:
+            return int(Path(f"/proc/{self.pid}/schedstat").read_bytes().split()[1]) / 1e9
+        except (OSError, ValueError, IndexError):
+            return 0.0
+
     def send(self, message: bytes, seconds: float) -> None:
         """Send a frame; OSError when the child does not take it in time."""
         self.channel.settimeout(seconds)
@@ -206,8 +210,8 @@ class Child:
         started = deadline = None
         while (data := self._frame()) is None:
             if started is None or deadline is None:
-                started, deadline = self.cpu(), time.monotonic() + cpu * wall_factor
-            left = min(deadline - time.monotonic(), cpu - (self.cpu() - started))
+                started, deadline = self.cpu(), time.monotonic() + cpu * wall_factor - self._waited()
+            left = min(deadline + self._waited() - time.monotonic(), cpu - (self.cpu() - started))
             if left <= 0:
                 return None
             if not select.select([self.channel], [], [], min(left, 0.25) + 0.001)[0]:
@@ -289,8 +293,9 @@ class Runner:
 
     def _cut_down(self, cell: int) -> bool:
         """Try again with the definitions of a cell that hangs or dies; False when that was tried already."""
+        place = f"cell {cell}" if cell else "the lesson's setup cell"
         self.problems.append(
-            f"cell {cell} took more than {self.limits.cell:g} CPU seconds or ended the process: "
+            f"{place} took more than {self.limits.cell:g} CPU seconds or ended the process: "
             "only its definitions were used"
         )
         if cell in self.stuck or len(self.stuck) > 3:

@@ -14,7 +14,7 @@ CASES: dict[str, Callable[[np.random.Generator], list[Case]]] = {
     "batch mean": loss.batch_mean,
     "exact digits": loss.exact_digits,
     "deep log probabilities": loss.deep,
-    "lost pairs": loss.lost,
+    "lost pairs": loss.only_lost,
     "won pairs": loss.won,
     "return type": loss.properties,
     "inputs untouched": loss.untouched,

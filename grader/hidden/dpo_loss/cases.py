@@ -115,10 +115,16 @@ def _beyond(rng: Rng, sign: int) -> list[Case]:
     return [*found, eighths(rng, [sign * 712.0], 8.0), bare(sign * 50000.0, 10.0)]
 
 
-def lost(rng: Rng) -> list[Case]:
-    """z from -8 to -50000, and batches of lost pairs."""
+def only_lost(rng: Rng) -> list[Case]:
+    """z from -8 to -50000, and batches without a pair that is clearly won: its tiny gradient is `won`'s affair."""
     mixed = [pairs(rng, [-3000.0, float(rng.uniform(0.5, 2.0)), -2500.0], 1.0), pairs(rng, [-800.0, -900.0], 0.5)]
     return _both_ways(rng, -1) + _beyond(rng, -1) + mixed
+
+
+def lost(rng: Rng) -> list[Case]:
+    """As `only_lost`, and extremes of both signs in one batch: the mean shows the lost ones only."""
+    both = [pairs(rng, [-3000.0, float(rng.uniform(0.5, 2.0)), 2500.0], 1.0), pairs(rng, [800.0, -900.0], 0.5)]
+    return only_lost(rng) + both
 
 
 def won(rng: Rng) -> list[Case]:
