@@ -37,11 +37,18 @@ c.Autograde.autograde_preprocessors = [
 # One feedback page for nbgrader and for `grader grade`: self-contained, everything escaped.
 c.GenerateFeedback.exporter_class = "grader.gradebook.FeedbackExporter"
 
-# Learner markdown and outputs are untrusted where formgrader shows them. Tables and styles of our reports may stay.
-c.HTMLExporter.sanitize_html = True
+# Learner markdown and outputs are untrusted where formgrader shows them. Its template prints markdown as it comes
+# whatever `sanitize_html` says, and with that our reports lose their tables: so the notebook is cleaned before it.
+c.HTMLExporter.preprocessors = ["nbconvert.preprocessors.sanitize.SanitizeHTML"]
+c.FeedbackExporter.preprocessors = []  # it shows no learner markup at all
 c.SanitizeHTML.tags = [
-    "a", "b", "blockquote", "br", "code", "dd", "details", "div", "dl", "dt", "em", "figcaption", "figure",
-    "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "li", "ol", "p", "pre", "s", "span", "strong", "sub",
-    "summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
+    "a", "b", "blockquote", "br", "code", "dd", "details", "div", "dl", "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6",
+    "hr", "i", "li", "ol", "p", "pre", "s", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "th",
+    "thead", "tr", "ul",
 ]  # fmt: skip
-c.SanitizeHTML.attributes = {"*": ["style", "class", "id", "title"], "a": ["href"], "img": ["src", "alt"]}
+c.SanitizeHTML.attributes = {"*": ["style", "class"], "a": ["href"]}
+c.SanitizeHTML.styles = [
+    "border-collapse", "border-left", "color", "font-family", "font-size", "line-height", "margin", "max-width",
+    "opacity", "padding", "text-align", "vertical-align", "white-space", "width",
+]  # fmt: skip
+c.SanitizeHTML.safe_output_keys = {"text/plain"}

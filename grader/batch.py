@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
 
-from grader.course import CourseError, graded_lessons, ungraded_lessons
+from grader import engines
+from grader.course import graded_lessons, ungraded_lessons
 from grader.grading import Grader
-from grader.notebook import SubmissionError, load
-from grader.report import SubmissionResult, failed
+from grader.notebook import SubmissionError, read_bytes
+from grader.report import SubmissionResult
+from grader.task import Settings, Task, grade_task
+
+__all__ = ["Item", "Settings", "discover", "grade_all", "grade_item", "read"]
 
 SUFFIXES = (".ipynb", ".py")
 
@@ -27,15 +28,6 @@ class Item:
     assignment: str = ""
     student: str = ""
     problem: str = ""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What every worker of a batch needs to know."""
-
-    secret: str
-    isolation: str = "confined"
-    disclosure: str = "hints"
 
 
 def discover(paths: Sequence[Path], assignment: str = "") -> Iterator[Item]:
@@ -72,37 +64,29 @@ def _item(path: Path, folder: Path, assignment: str) -> Item:
     return Item(path, str(path), named, path.parent.parent.name if in_tree else "", problem)
 
 
+def read(item: Item, marked: bool = False, timestamp: str = "") -> Task:
+    """The task of an item: all that has to be read from disk."""
+    problem, data = item.problem, b""
+    if not problem:
+        try:
+            data = read_bytes(item.path)
+        except SubmissionError as error:
+            problem = str(error)
+    return Task(data, item.path.name, item.assignment, item.shown_as, timestamp, marked, problem)
+
+
 def grade_item(grader: Grader, item: Item) -> SubmissionResult:
     """The result of one submission; what cannot be graded becomes a failed result with its reason."""
-    if item.problem:
-        return failed(item.shown_as, item.assignment, item.problem)
-    try:
-        return grader.grade(load(item.path, item.assignment, item.shown_as))
-    except (SubmissionError, CourseError) as error:
-        return failed(item.shown_as, item.assignment, str(error))
-
-
-_grader: Grader | None = None  # of this worker process
-
-
-def _start(settings: Settings) -> None:
-    global _grader
-    _grader = Grader(settings.secret, settings.isolation, settings.disclosure)
-
-
-def _work(item: Item) -> SubmissionResult:
-    assert _grader is not None
-    return grade_item(_grader, item)
+    return grade_task(grader, read(item)).result
 
 
 def grade_all(items: Iterable[Item], settings: Settings, jobs: int = 1) -> Iterator[tuple[Item, SubmissionResult]]:
     """(item, result) in the order of ``items``. With ``jobs`` > 1 in as many processes, a warm worker each."""
-    if jobs <= 1:
-        with Grader(settings.secret, settings.isolation, settings.disclosure) as grader:
-            for item in items:
-                yield item, grade_item(grader, item)
-        return
-    with ProcessPoolExecutor(jobs, get_context("spawn"), _start, (settings,)) as pool:
-        todo = iter(items)
-        while chunk := list(islice(todo, 64 * jobs)):  # bounded: results of a large class do not pile up
-            yield from zip(chunk, pool.map(_work, chunk, chunksize=4), strict=True)
+    early: dict[int, tuple[Item, SubmissionResult]] = {}
+    turn = 0
+    with engines.local(settings, jobs) as engine:
+        for (number, item), graded in engines.drive(engine, (((n, i), read(i)) for n, i in enumerate(items))):
+            early[number] = item, graded.result
+            while turn in early:
+                yield early.pop(turn)
+                turn += 1

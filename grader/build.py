@@ -145,6 +145,9 @@ def fingerprint_texts() -> dict[str, str]:
             cases = tuple((g, c) for g in exercise.groups for c in g.examples)
             public = Prepared(exercise, cases, ())
             wrong = grader.implementations(lesson(exercise.lesson), public, "wrong")
+            for misconception, outcomes in wrong.items():
+                if any(outcome.status not in ("returned", "raised") for outcome in outcomes):
+                    raise BuildError(f"{name}/wrong.py: {misconception} does not answer every public example in time")
             texts[name] = fingerprints.dumps(hidden.misconceptions(name), wrong)
     return texts
 

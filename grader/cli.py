@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from grader import instructor
+
 if TYPE_CHECKING:
     from grader.report import SubmissionResult
 
@@ -57,79 +59,40 @@ def build(check: bool) -> None:
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the results as JSON.")
 @click.option("--feedback", type=click.Path(path_type=Path), help="Write a feedback page per submission here.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes, one warm worker each.")
+@click.option("--gradebook", is_flag=True, help="Record marks in nbgrader's gradebook and autograded/, as autograde does.")
+@click.option("--db", default="", help="The gradebook's address, where it is not the course's (postgresql://...).")
+@click.option("--only-changed", is_flag=True, help="Skip what is recorded and unchanged; also: go on where a run ended.")
+@click.option("--scheduler", default="", help="Grade on a Dask cluster (tcp://HOST:8786); see docs/cluster.md.")
 @SECRET
 @ISOLATION
-def grade(
-    paths: tuple[Path, ...],
-    assignment: str,
-    json_file: Path | None,
-    feedback: Path | None,
-    jobs: int,
-    secret: str,
-    isolation: str,
-) -> None:
+def grade(json_file: Path | None, secret: str, isolation: str, **options: Any) -> None:
     """Grade notebooks, .py files or folders (an nbgrader submitted/ tree included).
 
     Exit code 0: all graded, whatever the marks; 1: at least one could not be graded; 2: wrong usage.
     """
-    from grader import batch, report
-    from grader.course import graded_lessons
+    from grader import console, report
+    from grader.classroom import Order, grade_class, summary
+    from grader.course import CourseError, graded_lessons
+    from grader.files import RecordingError, write_whole
     from grader.sandbox.client import SandboxError
     from grader.secret import secret_of
+    from grader.task import Settings
 
-    if assignment and assignment not in graded_lessons():
-        raise click.UsageError(f"unknown assignment {assignment!r}; the course has {', '.join(graded_lessons())}")
-    settings = batch.Settings(secret_of(secret), isolation)
-    results: list[SubmissionResult] = []
+    if options["assignment"] not in ("", *graded_lessons()):
+        raise click.UsageError(f"unknown assignment {options['assignment']!r}; the course has {', '.join(graded_lessons())}")
+    if not options["gradebook"] and (options["only_changed"] or options["db"]):
+        raise click.UsageError("--only-changed and --db go with --gradebook, where it stands what is recorded already")
     try:
-        for item, result in batch.grade_all(batch.discover(paths, assignment), settings, jobs):
-            results.append(result)
-            if feedback:
-                write_feedback(feedback, item, result)
-    except SandboxError as error:
+        with console.progress() as progress:
+            done = grade_class(Order(settings=Settings(secret_of(secret), isolation), progress=progress, **options))
+        if json_file:
+            write_whole(json_file, json.dumps(report.to_json(done.results), indent=1).encode())
+    except (CourseError, SandboxError, RecordingError) as error:
         raise click.ClickException(str(error)) from None
-    if json_file:
-        json_file.write_text(json.dumps(report.to_json(results), indent=1), encoding="utf-8")
-    print_table(results)
-    sys.exit(1 if any(result.status == "failed" for result in results) else 0)
-
-
-def write_feedback(folder: Path, item: Any, result: SubmissionResult) -> None:
-    """One page per submission, in nbgrader's layout where the student is known."""
-    from grader import render
-
-    target = folder / item.student / result.assignment if item.student else folder
-    target.mkdir(parents=True, exist_ok=True)
-    name = f"{result.assignment}.html" if item.student else f"{item.path.stem[:100]}.html"
-    (target / name).write_text(render.feedback_html(result), encoding="utf-8")
-
-
-def printable(text: str, width: int = 60) -> str:
-    """``text`` without control characters, its middle cut: file names come from strangers."""
-    clean = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-    return clean if len(clean) <= width else f"…{clean[1 - width :]}"
-
-
-def print_table(results: list[SubmissionResult]) -> None:
-    """The results as a table: a row per submission, a column per exercise."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from grader.render import points_text
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column("submission", overflow="fold")
-    table.add_column("points", justify="right")
-    table.add_column("exercises", overflow="fold")
-    for r in results:
-        marks = ", ".join(f"{e.name} {points_text(e.points)}/{points_text(e.max_points)}" for e in r.exercises)
-        points = f"{points_text(r.points)} / {points_text(r.max_points)}" if r.status == "graded" else "failed"
-        table.add_row(Text(printable(r.submission)), points, Text(marks or printable(" ".join(r.problems), 160)))
-    console = Console(width=None if sys.stdout.isatty() else 160)
-    console.print(table)
-    broken = sum(r.status == "failed" for r in results)
-    console.print(f"{len(results)} submissions: {len(results) - broken} graded, {broken} failed", highlight=False)
+    except OSError as error:
+        raise click.ClickException(f"{error.filename}: cannot be written ({error.strerror})") from None
+    console.print_results(done.results, done.skipped, summary(done.results) if len(done.results) > 1 else [])
+    sys.exit(1 if any(result.status == "failed" for result in done.results) else 0)
 
 
 @main.command()
@@ -153,3 +116,80 @@ def demo(folder: Path, isolation: str) -> None:
     from grader.demo import run_demo
 
     run_demo(folder, isolation)
+
+
+@main.command()
+def doctor() -> None:
+    """Say what this machine can enforce on learners' code, layer by layer, and how to get the rest."""
+    from grader.sandbox import doctor as examination
+
+    layers = examination.report()
+    for layer in layers:
+        click.echo(f"{'✓' if layer.works else '✗'} {layer.name}: {layer.detail}")
+        if not layer.works and layer.remedy:
+            click.echo(f"    {layer.remedy}")
+    if not examination.confined(layers):
+        click.echo("Grading others' code refuses here; --isolation process accepts less, knowingly.")
+        sys.exit(1)
+    click.echo("Other people's code can be graded here.")
+
+
+instructor.register(main)
+
+
+@main.command()
+@click.option(
+    "--html", "page", type=click.Path(path_type=Path), default=Path("build/kill-matrix.html"), show_default=True,
+    help="Where the kill matrix goes as a page.",
+)
+@click.option("--secrets", default=20, show_default=True, type=click.IntRange(1), help="To grade sound variants under.")
+@click.option("--jobs", default=2, show_default=True, type=click.IntRange(1), help="Processes, a function at a time.")
+@ISOLATION
+def verify(page: Path, secrets: int, jobs: int, isolation: str) -> None:
+    """Prove the hidden tests: references pass, known mistakes are caught and named, sound variants lose nothing.
+
+    Exit code 1 when anything does not hold; every defect stands on a line of its own with the culprit's name.
+    """
+    from rich.console import Console
+
+    from grader.course import CourseError
+    from grader.proofs import killmatrix
+    from grader.sandbox.client import SandboxError
+    from grader.verify import verify as prove
+
+    try:
+        proof = prove(secrets=secrets, isolation=isolation, jobs=jobs)
+    except (CourseError, SandboxError) as error:
+        raise click.ClickException(str(error)) from None
+    killmatrix.show(proof, Console(width=None if sys.stdout.isatty() else 140))
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(killmatrix.page(proof), encoding="utf-8")
+    click.echo(f"kill matrix: {os.path.relpath(page)}")
+    for defect in proof.defects:
+        click.echo(f"defect: {' '.join(str(defect).split())}", err=True)
+    click.echo(f"{len(proof.defects)} defects" if proof.defects else "everything holds")
+    sys.exit(1 if proof.defects else 0)
+
+
+@main.command()
+@click.argument("submission", type=click.Path(path_type=Path))
+@click.option("--cases", is_flag=True, help="Every case: inputs, expected, received, error against tolerance.")
+@click.option("--full", is_flag=True, help="Whole arrays, however long.")
+@click.option("--assignment", default="", help="The lesson, where the submission does not tell (e.g. 03_stable_dpo).")
+@SECRET
+@ISOLATION
+def explain(submission: Path, cases: bool, full: bool, assignment: str, secret: str, isolation: str) -> None:
+    """Show the instructor what stands behind a mark. The output holds hidden numbers: keep it from learners."""
+    from grader.course import CourseError
+    from grader.explain import explain as lines
+    from grader.grading import Grader
+    from grader.notebook import SubmissionError, load
+    from grader.sandbox.client import SandboxError
+    from grader.secret import secret_of
+
+    try:
+        with Grader(secret_of(secret), isolation) as grader:
+            for line in lines(grader, load(submission, assignment), cases, full):
+                click.echo("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line))
+    except (SubmissionError, CourseError, SandboxError) as error:
+        raise click.ClickException(str(error)) from None

@@ -10,6 +10,7 @@ import functools
 import importlib
 import json
 import pkgutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,13 +107,14 @@ def template_cell(cell: dict[str, Any]) -> TemplateCell | None:
     return TemplateCell(grade_id, "setup" if grade_id == "setup" else role, source, float(meta.get("points") or 0))
 
 
-def defined_names(source: str) -> list[str]:
+@functools.lru_cache(1024)  # our own cells come back with every submission
+def defined_names(source: str) -> Sequence[str]:
     """Names a cell binds at its top level: functions, classes, assignments, imports. Empty when it does not parse."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    return [name for node in body for name in bound_names(node)]
+        return ()
+    return tuple(name for node in body for name in bound_names(node))
 
 
 def bound_names(node: ast.stmt) -> list[str]:

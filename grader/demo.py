@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shutil
@@ -16,6 +15,7 @@ import click
 
 from grader import sample
 from grader.build import venv_first
+from grader.classroom import ingest as wrap
 from grader.course import ROOT, graded_lessons
 
 if TYPE_CHECKING:
@@ -58,11 +58,8 @@ def ingest(path: Path) -> Path:
     """Wrap a submitted .py into a notebook beside it, since nbgrader grades notebooks only; the original stays."""
     if path.suffix != ".py":
         return path
-    from nbformat.v4 import new_code_cell, new_notebook
-
-    notebook = new_notebook(cells=[new_code_cell(path.read_text(encoding="utf-8", errors="replace"))])
     wrapped = path.with_suffix(".ipynb")
-    wrapped.write_text(json.dumps(notebook, indent=1), encoding="utf-8")
+    wrap(path, wrapped.name)
     return wrapped
 
 

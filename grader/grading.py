@@ -6,7 +6,6 @@ answers and (only once a submission fails) the misconceptions' answers.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,20 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from grader import hidden
+from grader import fingerprints, hidden
 from grader.course import ROOT, Lesson, solution_source
 from grader.course import lesson as course_lesson
-from grader.diagnosis import diagnose
+from grader.config import feedback
+from grader.diagnosis import diagnose, same_values
 from grader.exercise import Case, Exercise, Group, Misconception, Outcome
+from grader.explain import case_lines
 from grader.judge import Judged, Verdict, is_property, judge_group, not_attempted
 from grader.notebook import Submission, assemble, script_cells
+from grader.receipt import is_absent, receipt
 from grader.report import ExerciseResult, GroupResult, Hint, SubmissionResult
 from grader.rules import import_flaw
-from grader.sandbox.client import Call, Code, Run, Worker
+from grader.sandbox.client import Call, Code, Run, Worker, WorkerGone
 from grader.sandbox.limits import LIMITS, Limits
 from grader.values import Opaque, Tensor, Value
 
 FLOATS = ("float16", "bfloat16", "float32")
+CALLS = 1000  # of known implementations in one child
 
 
 @dataclass(frozen=True)
@@ -43,16 +46,18 @@ class Prepared:
 class Grader:
     """Grades submissions of any lesson. Close it, or use it in a ``with`` block.
 
-    ``disclosure``: ``scores`` (verdicts only), ``hints`` (also the failed property and the hint).
+    ``disclosure``: ``scores`` (verdicts only), ``hints`` (also the failed property and the hint), ``cases`` (also a
+    failing case's numbers); the course's setting where it is not given.
     """
 
     secret: str
     isolation: str = "confined"
-    disclosure: str = "hints"
+    disclosure: str = field(default_factory=feedback)
     root: Path = ROOT
     limits: Limits = LIMITS
     worker: Worker | None = None
     _prepared: dict[str, Prepared] = field(default_factory=dict)
+    _calls: dict[str, list[Call]] = field(default_factory=dict)  # of a lesson
     _wrong: dict[str, dict[str, list[Outcome]]] = field(default_factory=dict)
 
     def __enter__(self) -> Grader:
@@ -63,15 +68,31 @@ class Grader:
             self.worker.close()
             self.worker = None
 
+    def warm_up(self) -> None:
+        """Start the warm worker, without waiting for it."""
+        if self.worker is None:
+            self.worker = Worker(self.isolation, self.limits, wait=False)
+
+    def give(self, prepared: Prepared) -> None:
+        """Take over an exercise's cases from a grader that knows the secret."""
+        self._prepared[prepared.exercise.name] = prepared
+
     def run(self, code: Code, calls: Sequence[Call]) -> Run:
         """Run calls in the sandbox, starting the warm worker on first use."""
         if self.worker is None:
             self.worker = Worker(self.isolation, self.limits)
-        return self.worker.run(code, calls)
+        try:
+            return self.worker.run(code, calls)
+        except WorkerGone:  # not this submission's doing, most likely: once more, with a new one
+            self.worker.close()
+            self.worker = Worker(self.isolation, self.limits)
+            return self.worker.run(code, calls)
 
     def prepared(self, lesson: Lesson, exercise: Exercise) -> Prepared:
         """The exercise's cases with expected outcomes; the reference runs once per exercise."""
         if exercise.name not in self._prepared:
+            if is_absent(self.secret):
+                raise RuntimeError(f"the cases of {exercise.name} are missing here, and so is the secret to draw them")
             self._prepared[exercise.name] = self._prepare(lesson, exercise)
         return self._prepared[exercise.name]
 
@@ -93,27 +114,35 @@ class Grader:
             raise RuntimeError(f"the reference of {exercise.name} does not answer a hidden case: {bad}")
         return Prepared(exercise, cases, expected)
 
-    def wrong(self, lesson: Lesson, prepared: Prepared) -> dict[str, list[Outcome]]:
-        """What each misconception does on the exercise's cases; they run once per exercise."""
-        name = prepared.exercise.name
-        if name not in self._wrong:
-            self._wrong[name] = self.implementations(lesson, prepared, "wrong")
-        return self._wrong[name]
+    def wrong(self, lesson: Lesson, prepared: Prepared, ids: Sequence[str]) -> dict[str, list[Outcome]]:
+        """What the misconceptions ``ids`` do on the exercise's cases; each runs once per exercise."""
+        known = self._wrong.setdefault(prepared.exercise.name, {})
+        new = [i for i in ids if i not in known]
+        if new:
+            known.update(self.implementations(lesson, prepared, "wrong", new))
+        return {i: known[i] for i in ids}
 
-    def implementations(self, lesson: Lesson, prepared: Prepared, which: str) -> dict[str, list[Outcome]]:
-        """Outcomes of every function in the exercise's ``wrong.py`` or ``sound.py``, by id."""
+    def implementations(
+        self, lesson: Lesson, prepared: Prepared, which: str, chosen: Sequence[str] = ()
+    ) -> dict[str, list[Outcome]]:
+        """Outcomes of the functions (``chosen``, or all) in the exercise's ``wrong.py`` or ``sound.py``, by id."""
         name, cases = prepared.exercise.name, [case for _, case in prepared.cases]
         code = Code([(0, lesson.setup), (1, hidden.source_path(name, which).read_text(encoding="utf-8"))])
-        ids = list(hidden.implementations(name, which))
-        outcomes = self.run(code, [Call(i, case) for i in ids for case in cases]).outcomes  # all in one child
-        return {i: outcomes[k * len(cases) : (k + 1) * len(cases)] for k, i in enumerate(ids)}
+        ids = list(chosen or hidden.implementations(name, which))
+        many = max(1, CALLS // max(1, len(cases)))  # in one child, within the limits of one submission
+        found: dict[str, list[Outcome]] = {}
+        for some in (ids[start : start + many] for start in range(0, len(ids), many)):
+            outcomes = self.run(code, [Call(i, case) for i in some for case in cases]).outcomes
+            found |= {i: outcomes[k * len(cases) : (k + 1) * len(cases)] for k, i in enumerate(some)}
+        return found
 
     def grade(self, submission: Submission) -> SubmissionResult:
         """The submission's mark. Never raises for anything the submission does."""
         lesson = submission.lesson
         prepared = [self.prepared(lesson, e) for e in lesson.exercises]
-        calls = [Call(p.exercise.name, case) for p in prepared for _, case in p.cases]
-        run = self.run(submission.code, calls)
+        if lesson.name not in self._calls:
+            self._calls[lesson.name] = [Call(p.exercise.name, case) for p in prepared for _, case in p.cases]
+        run = self.run(submission.code, self._calls[lesson.name])
         results, position = [], 0
         for item in prepared:
             received = run.outcomes[position : position + len(item.cases)]
@@ -122,20 +151,25 @@ class Grader:
         problems = (*submission.problems, *run.problems, *cell_errors(submission, run))
         points = round(sum(r.points for r in results), 6)
         maximum = sum(r.max_points for r in results)
-        receipt = {"seconds": round(run.seconds, 4), "isolation": self.isolation, "secret": digest(self.secret)}
-        return SubmissionResult(
-            submission.path, lesson.name, "graded", points, maximum, problems, tuple(results), receipt
-        )
+        noted = receipt(lesson.name, self.secret, self.isolation, self.disclosure)
+        noted |= {"submission": submission.digest, "seconds": round(run.seconds, 4)}
+        return SubmissionResult(submission.path, lesson.name, "graded", points, maximum, problems, tuple(results), noted)
 
     def exercise_result(self, submission: Submission, prepared: Prepared, received: Sequence[Outcome]) -> ExerciseResult:
         """The mark of one exercise from what its calls did."""
         exercise, lesson = prepared.exercise, submission.lesson
-        judged = [Judged(c, e, r) for (_, c), e, r in zip(prepared.cases, prepared.expected, received, strict=True)]
+        judged = [
+            Judged(case, want, got, not group.weight)
+            for (group, case), want, got in zip(prepared.cases, prepared.expected, received, strict=True)
+        ]
         total = lesson.points(exercise.name)
         if not_attempted(judged):
             groups = group_results(exercise, [], total, self.disclosure)
             return ExerciseResult(exercise.name, "not attempted", 0.0, total, groups)
-        flaw = import_flaw(submission.code.cells, exercise.name, exercise.imports) if exercise.imports else ""
+        flaw = ""
+        if exercise.imports:
+            code = submission.code
+            flaw = import_flaw(code.cells, exercise.name, exercise.imports, code.modules)
         verdicts = [
             judge_group(exercise, g, [j for j, (of, _) in zip(judged, prepared.cases, strict=True) if of is g], flaw)
             for g in exercise.groups
@@ -151,8 +185,19 @@ class Grader:
 
     def diagnosis(self, lesson: Lesson, prepared: Prepared, judged: Sequence[Judged]) -> list[Misconception]:
         """The misconceptions a failing submission holds."""
-        known = hidden.misconceptions(prepared.exercise.name)
-        return diagnose(prepared.exercise, judged, known, self.wrong(lesson, prepared))
+        exercise = prepared.exercise
+        public = [j for j in judged if j.case.expected is not None]
+        known, prints = fingerprints.load(exercise.name)
+        # few agree on the public examples, where what they do is known: only those need to run on the hidden cases
+        likely = [
+            m
+            for m in known
+            if all(j.stretch or same_values(exercise, j, w) for j, w in zip(public, prints[m.id], strict=True))
+        ]
+        if not likely:
+            return []
+        wrong = self.wrong(lesson, prepared, [m.id for m in likely])
+        return diagnose(exercise, judged, known, wrong)
 
 
 def group_results(
@@ -171,21 +216,30 @@ def group_results(
         if passed and is_property(group) and not some_numbers:
             passed, message = False, "counts once at least one group of values is right"
         shown = message if disclosure != "scores" else ""
-        results.append(GroupResult(group.name, worth if passed else 0.0, worth, passed, shown, group.idea))
+        case = failing_case(exercise, verdict) if verdict and disclosure == "cases" else ""
+        results.append(GroupResult(group.name, worth if passed else 0.0, worth, passed, shown, group.idea, case))
     return tuple(results)
 
 
-def advice(verdicts: Sequence[Verdict], hints: Sequence[Hint], disclosure: str) -> str:
-    """Where to look when no misconception matches: the smallest public example that fails."""
-    if hints or disclosure == "scores":
-        return ""
-    failing = [
-        (v, v.judged[i].case) for v in verdicts for i, _ in v.flaws if v.judged and v.judged[i].case.expected is not None
-    ]
+def failing_case(exercise: Exercise, verdict: Verdict) -> str:
+    """The first failing hidden case of a group (or public, which `check` shows) with its numbers: for ``feedback = cases``."""
+    failing = [verdict.judged[index] for index, flaw in verdict.flaws if verdict.judged and flaw.aspect != "imports"]
     if not failing:
         return ""
-    verdict, _ = min(failing, key=lambda item: sum(np.size(getattr(x, "data", x)) for x in item[1].args.values()))
-    return f"Run check in the notebook: its public example of “{verdict.group.name}” fails too, with numbers to compare."
+    shown = next((judged for judged in failing if judged.case.expected is None), failing[0])
+    return "\n".join(case_lines(exercise, verdict.group, shown))
+
+
+def advice(verdicts: Sequence[Verdict], hints: Sequence[Hint], disclosure: str) -> str:
+    """Where to look when no misconception matches: the first group that costs points and fails on a public example."""
+    if hints or disclosure == "scores":
+        return ""
+    for verdict in verdicts:
+        public = [i for i, _ in verdict.flaws if verdict.judged and verdict.judged[i].case.expected is not None]
+        if public and verdict.group.weight:
+            name = verdict.group.name
+            return f"Run check in the notebook: its public example of “{name}” fails too, with numbers to compare."
+    return ""
 
 
 def reference_code(lesson: Lesson, root: Path = ROOT) -> Code:
@@ -228,11 +282,6 @@ def cell_errors(submission: Submission, run: Run) -> list[str]:
         where = f"cell {error.cell}, line {error.line}" if error.line else f"cell {error.cell}"
         lines.append(f"{where}: {error.type}: {error.message[:200]}" + (f" in `{quoted}`" if quoted else ""))
     return lines
-
-
-def digest(*parts: Any) -> str:
-    """A short hash for receipts."""
-    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
 def lesson_for(name: str) -> Lesson:

@@ -1,6 +1,7 @@
 """The result of grading a submission, and what it looks like as JSON.
 
-Renderings for people are in `grader.render`. Results hold no hidden input and no expected value.
+Renderings for people are in `grader.render`. Results hold no hidden input and no
+expected value, unless the course's setting is ``feedback = cases``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class GroupResult:
-    """A case group's verdict. ``idea`` is what it asks, ``message`` which property failed (empty when passed)."""
+    """A case group's verdict. ``idea`` is what it asks, ``message`` which property failed (empty when passed).
+
+    ``case`` is a failing case with its numbers, only where the course discloses them (``feedback = cases``).
+    """
 
     name: str
     points: float
@@ -22,6 +26,7 @@ class GroupResult:
     passed: bool
     message: str = ""
     idea: str = ""
+    case: str = ""
 
 
 @dataclass(frozen=True)

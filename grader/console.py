@@ -1,0 +1,66 @@
+"""`grader grade` in a terminal: a progress bar, a table, a summary."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from grader.report import SubmissionResult
+
+ROWS = 100  # of a larger class only what failed is listed
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[int, int], None]]:
+    """A function of (done, total) that draws a bar with rate and remaining time, on a terminal; elsewhere nothing."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]} per second,"), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("left"), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("grading", total=None, rate="–")
+
+        def update(done: int, total: int) -> None:
+            speed = bar.tasks[0].speed
+            bar.update(task, completed=done, total=total, rate=f"{speed:.1f}" if speed else "–")
+
+        yield update
+
+
+def printable(text: str, width: int = 60) -> str:
+    """``text`` without control characters, its beginning cut: file names come from strangers."""
+    clean = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return clean if len(clean) <= width else f"…{clean[1 - width :]}"
+
+
+def print_results(results: Sequence[SubmissionResult], skipped: int = 0, summary: Sequence[str] = ()) -> None:
+    """The results as a table with a row per submission, and what the class is missing."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from grader.render import points_text
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("submission", overflow="fold")
+    table.add_column("points", justify="right")
+    table.add_column("exercises", overflow="fold")
+    shown = results if len(results) <= ROWS else [r for r in results if r.status == "failed"]
+    for r in shown:
+        marks = ", ".join(f"{e.name} {points_text(e.points)}/{points_text(e.max_points)}" for e in r.exercises)
+        points = f"{points_text(r.points)} / {points_text(r.max_points)}" if r.status == "graded" else "failed"
+        table.add_row(Text(printable(r.submission)), points, Text(marks or printable(" ".join(r.problems), 160)))
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    if shown:
+        console.print(table)
+    for line in summary:
+        console.print(line, highlight=False, markup=False)
+    broken = sum(r.status == "failed" for r in results)
+    unchanged = f", {skipped} unchanged" if skipped else ""
+    console.print(f"{len(results)} submissions: {len(results) - broken} graded, {broken} failed{unchanged}", highlight=False)
