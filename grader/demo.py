@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import time
+import warnings
 from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ SECRET = "demo"
 
 def run_demo(folder: Path, isolation: str = "confined") -> None:
     """Make the class in ``folder``, grade it, write feedback and ``grades.csv``, print the table."""
+    warnings.filterwarnings("ignore", message="Object of type .* not in session")  # nbgrader's, harmless
     started, shown, folder = time.monotonic(), folder, folder.resolve()
     venv_first()
     os.environ["GRADER_SECRET"] = SECRET
