@@ -68,7 +68,7 @@ class Cluster:
     def __init__(self, settings: Settings, address: str) -> None:
         self.settings, self.address = settings, address
         try:
-            self._client = Client(address, timeout=START, set_as_default=False)
+            self._client = Client(address, timeout=START)
             self._client.wait_for_workers(1, timeout=START)
         except (OSError, TimeoutError) as error:
             raise SandboxError(f"no Dask cluster with a worker answers at {address} ({type(error).__name__})") from None
@@ -76,7 +76,11 @@ class Cluster:
         self._failures = self._client.run_on_scheduler(_allow_failures, 0)
         absent = Settings(without_secret(settings.secret), settings.isolation, settings.disclosure)
         known = {name: exercises_digest(name) for name in graded_lessons()}
-        self._client.register_plugin(GraderPlugin(_cases(settings), absent, known))
+        try:
+            self._client.register_plugin(GraderPlugin(_cases(settings), absent, known))
+        except RuntimeError as error:  # from a worker's `setup`
+            self.close()
+            raise SandboxError(str(error)) from None
 
     @property
     def workers(self) -> int:

@@ -125,8 +125,9 @@ class Pool:
         return ProcessPoolExecutor(self.workers, get_context("spawn"), _start, (self.settings,))
 
     def warm_up(self) -> None:
-        """Start the processes."""
-        self._pool.submit(int)
+        """Start the processes: with each task that none is free for, the pool starts one."""
+        for _ in range(self.workers):
+            self._pool.submit(int)
 
     def submit(self, task: Task) -> Future[Graded]:
         """Start a task, in a new pool when the last one broke."""

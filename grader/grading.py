@@ -152,7 +152,7 @@ class Grader:
         points = round(sum(r.points for r in results), 6)
         maximum = sum(r.max_points for r in results)
         noted = receipt(lesson.name, self.secret, self.isolation, self.disclosure)
-        noted |= {"submission": submission.digest, "seconds": round(run.seconds, 4)}
+        noted |= {"submission": submission.digest, "seconds": round(run.seconds, 1)}
         return SubmissionResult(submission.path, lesson.name, "graded", points, maximum, problems, tuple(results), noted)
 
     def exercise_result(self, submission: Submission, prepared: Prepared, received: Sequence[Outcome]) -> ExerciseResult:

@@ -12,8 +12,9 @@ import jinja2
 import numpy as np
 from markupsafe import Markup, escape
 
-from grader.exercise import Case
+from grader.exercise import Case, Group
 from grader.judge import Judged
+from grader.tolerance import Tolerance
 from grader.values import Opaque, Scalar, Tensor, Value, as_array, dtype_of, kind_of, leaves
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def call_text(name: str, case: Case) -> str:
     return "\n".join([f"{name}(", *lines, ")", *([f"# {case.note}"] if case.note else [])])
 
 
-def rows_of(exercise: Exercise, judged: Judged) -> list[dict[str, Any]]:
+def rows_of(exercise: Exercise, judged: Judged, group: Group | None = None) -> list[dict[str, Any]]:
     """Expected beside received, entry by entry, with what differs marked."""
     received = judged.received
     if received.status != "returned":
@@ -124,16 +125,17 @@ def rows_of(exercise: Exercise, judged: Judged) -> list[dict[str, Any]]:
     got = dict(leaves(received.result))
     if not isinstance(judged.expected.result, dict | tuple):
         got = {"": received.result}
-    rows = [_row(exercise, judged, path, want, got.get(path)) for path, want in leaves(judged.expected.result)]
+    tolerance = judged.case.tolerance or (group and group.tolerance) or exercise.tolerance
+    rows = [_row(tolerance, judged, path, want, got.get(path)) for path, want in leaves(judged.expected.result)]
     for name, want in judged.expected.gradients.items():
-        rows.append(_row(exercise, judged, f"gradient {name}", want, received.gradients.get(name)))
+        rows.append(_row(tolerance, judged, f"gradient {name}", want, received.gradients.get(name)))
     for name, after in received.changed.items():
         before, now = [{"text": value_text(judged.case.args[name])}], [{"text": value_text(after), "off": True}]
         rows.append({"what": f"{name} after", "expected": before, "received": now})
     return rows
 
 
-def _row(exercise: Exercise, judged: Judged, path: str, want: Value, got: Value) -> dict[str, Any]:
+def _row(tolerance: Tolerance, judged: Judged, path: str, want: Value, got: Value) -> dict[str, Any]:
     what = path or "result"
     wanted, numbers = as_array(want), as_array(got)
     if wanted is None or numbers is None or np.shape(wanted) != np.shape(numbers):
@@ -142,7 +144,6 @@ def _row(exercise: Exercise, judged: Judged, path: str, want: Value, got: Value)
             "expected": [{"text": f"{kind_of(want)} {value_text(want)}"}],
             "received": [{"text": f"{kind_of(got)} {value_text(got)}", "off": True}],
         }
-    tolerance = judged.case.tolerance or exercise.tolerance
     flat = list(zip(np.ravel(wanted), np.ravel(numbers), _bounds(tolerance, judged.case, path, wanted), strict=True))
     parts = [(*_pair(a, b), not (a == b or (a != a and b != b) or abs(a - b) <= c)) for a, b, c in flat]
     first = next((i for i, part in enumerate(parts) if part[2]), 0)
@@ -164,7 +165,7 @@ def _pair(a: Any, b: Any) -> tuple[str, str]:
     return (str(a), str(b)) if texts[0] == texts[1] and a != b else texts
 
 
-def _bounds(tolerance: Any, case: Case, path: str, expected: np.ndarray) -> np.ndarray:
+def _bounds(tolerance: Tolerance, case: Case, path: str, expected: np.ndarray) -> np.ndarray:
     bound = tolerance.bound(case.args, path, np.asarray(expected, dtype=np.float64))
     return np.ravel(np.broadcast_to(np.nan_to_num(bound, nan=0.0), expected.shape))
 
@@ -180,7 +181,7 @@ def _groups(checked: Checked) -> list[dict[str, Any]]:
         if flaw and v.judged and flaw.aspect != "imports" and key not in seen and len(seen) < EXAMPLES:
             seen.add(key)
             call = call_text(checked.exercise.name, v.judged[index].case)
-            example = {"call": call, "rows": rows_of(checked.exercise, v.judged[index])}
+            example = {"call": call, "rows": rows_of(checked.exercise, v.judged[index], v.group)}
         else:
             example = {}
         shown.append(group | {"message": flaw.text if flaw else "", "example": example})
