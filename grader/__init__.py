@@ -18,7 +18,7 @@ _HOMES = {
     "palette": "grader.picture",
     "borrow": "grader.borrow",
 }
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - loaded lazily below
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

@@ -60,7 +60,9 @@ def _item(path: Path, folder: Path, assignment: str) -> Item:
     """The item of a file below ``folder``; in STUDENT/ASSIGNMENT/file the folders name both."""
     in_tree = path.parent.name in graded_lessons() and path.parent != folder
     named = assignment or (path.parent.name if in_tree else "")
-    problem = f"{path.name}: a symbolic link, which is not followed; submit the file itself" if path.is_symlink() else ""
+    problem = (
+        f"{path.name}: a symbolic link, which is not followed; submit the file itself" if path.is_symlink() else ""
+    )
     return Item(path, str(path), named, path.parent.parent.name if in_tree else "", problem)
 
 

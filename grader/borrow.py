@@ -27,7 +27,11 @@ def borrow(name: str, folder: Path | None = None) -> Callable[..., Any]:
 
 
 def _notebook(lesson: str, folder: Path) -> Path | None:
-    places = [folder / f"{lesson}.ipynb", folder.parent / lesson / f"{lesson}.ipynb", folder / lesson / f"{lesson}.ipynb"]  # noqa: E501
+    places = [
+        folder / f"{lesson}.ipynb",
+        folder.parent / lesson / f"{lesson}.ipynb",
+        folder / lesson / f"{lesson}.ipynb",
+    ]
     return next((place for place in places if place.exists()), None)
 
 
@@ -43,7 +47,7 @@ def _defined(path: Path) -> dict[str, Any]:
 
 
 def _wanted(path: Path) -> Iterator[str]:
-    """What to run of a notebook: setup and answers whole, of other cells of the learner's what they define; no pictures."""
+    """What to run of a notebook: setup and answers whole, of the learner's other cells the definitions; no pictures."""
     try:
         cells = code_cells(notebook_json(path.read_text(encoding="utf-8-sig", errors="replace"), path.name))
     except (OSError, SubmissionError):
@@ -58,7 +62,9 @@ def _wanted(path: Path) -> Iterator[str]:
 
 def _missing(name: str, lesson: str) -> Callable[..., Any]:
     def stand_in(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"`{name}` comes from lesson {lesson}: solve it there first, then restart this notebook")  # noqa: E501
+        raise NotImplementedError(
+            f"`{name}` comes from lesson {lesson}: solve it there first, then restart this notebook"
+        )
 
     stand_in.__name__ = name
     return stand_in

@@ -136,8 +136,8 @@ def _final(text: str) -> str:
 
 def fingerprint_texts() -> dict[str, str]:
     """Per exercise, the text of its fingerprint file: what each misconception does on the public examples."""
-    from grader.grading import Grader, Prepared
     from grader.course import lesson
+    from grader.grading import Grader, Prepared
 
     texts = {}
     with Grader("public", isolation="process") as grader:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import count, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grader import engines, marks
 from grader.batch import Item, discover, read
@@ -59,7 +58,7 @@ class Outcome:
     pages: set[Path] = field(default_factory=set)
 
 
-def engine(order: Order) -> AbstractContextManager[engines.Engine]:
+def engine(order: Order) -> closing[Any]:
     """Where the order is graded: here, in local processes, or on a cluster."""
     if order.scheduler:
         from grader.cluster import Cluster
@@ -70,14 +69,18 @@ def engine(order: Order) -> AbstractContextManager[engines.Engine]:
 
 def grade_class(order: Order) -> Outcome:
     """Grade and record everything. Raises RecordingError and SandboxError; what is recorded then stays."""
-    items = list(latest(discover(order.paths, order.assignment)))
-    outcome = Outcome()
-    numbered = list(enumerate(items))
     with engine(order) as workers:
         workers.warm_up()  # while we import nbgrader and open the gradebook
-        with _writer(order) as writer:
-            tasks = _tasks(order, numbered, writer, outcome)
-            _record(order, engines.drive(workers, tasks), writer, outcome, len(items))
+        return grade_with(workers, order)
+
+
+def grade_with(workers: engines.Engine, order: Order) -> Outcome:
+    """`grade_class` on an engine that is there already."""
+    items = list(latest(discover(order.paths, order.assignment)))
+    outcome = Outcome()
+    with _writer(order) as writer:
+        tasks = _tasks(order, list(enumerate(items)), writer, outcome)
+        _record(order, engines.drive(workers, tasks), writer, outcome, len(items))
     outcome.results = [outcome.by_number[number] for number in sorted(outcome.by_number)]
     return outcome
 
@@ -159,7 +162,11 @@ def _unchanged(order: Order, item: Item, task: Task, writer: Writer) -> bool:
 
 
 def _record(
-    order: Order, answers: Iterator[tuple[tuple[int, Item], Graded]], writer: Writer | None, outcome: Outcome, total: int
+    order: Order,
+    answers: Iterator[tuple[tuple[int, Item], Graded]],
+    writer: Writer | None,
+    outcome: Outcome,
+    total: int,
 ) -> None:
     """Take the answers as they come, and record them in groups."""
     group: list[Record] = []
@@ -190,7 +197,7 @@ def _record_of(item: Item, graded: Graded) -> Record:
 
 
 def beside(folder: Path) -> Iterator[tuple[str, Path]]:
-    """(relative name, path) of the plain files that were handed in, which nbgrader copies too. Links are not followed."""
+    """(relative name, path) of the plain files that were handed in, which nbgrader copies too. No link is followed."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")
         for path in (Path(place, name) for name in sorted(files) if not name.startswith(".")):
@@ -224,24 +231,3 @@ def write_page(folder: Path, item: Item, result: SubmissionResult, taken: set[Pa
         target = next(folder / name for name in names if folder / name not in taken)
     taken.add(target)
     write_whole(target, render.feedback_html(result).encode("utf-8", "replace"))
-
-
-def summary(results: Sequence[SubmissionResult]) -> list[str]:
-    """What the class is missing: groups that not all have passed, and how many hold which misconception."""
-    lines = []
-    for lesson in graded_lessons():
-        graded = [r for r in results if r.assignment == lesson and r.status == "graded"]
-        tried: Counter[tuple[str, str]] = Counter()
-        passed: Counter[tuple[str, str]] = Counter()
-        held: Counter[tuple[str, str]] = Counter()
-        for exercise in (e for r in graded for e in r.exercises if e.status != "not attempted"):
-            tried.update((exercise.name, group.name) for group in exercise.groups)
-            passed.update((exercise.name, group.name) for group in exercise.groups if group.passed)
-            held.update((exercise.name, hint.misconception) for hint in exercise.diagnosis)
-        if graded:
-            mean = sum(r.points for r in graded) / len(graded)
-            lines.append(f"{lesson}: {len(graded)} graded, mean {mean:.2f} of {graded[0].max_points:g}")
-        missing = {key: n for key, n in tried.items() if passed[key] < n}
-        lines += [f"  {name}: {group}: {passed[name, group]} of {n} passed" for (name, group), n in missing.items()]
-        lines += [f"  {name}: {n} × {idea}" for (name, idea), n in held.most_common()]
-    return lines

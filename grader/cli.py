@@ -13,7 +13,7 @@ import click
 from grader import instructor
 
 if TYPE_CHECKING:
-    from grader.report import SubmissionResult
+    pass
 
 ISOLATION = click.option(
     "--isolation",
@@ -41,8 +41,8 @@ def build(check: bool) -> None:
     try:
         if check:
             off = builder.stale()
-            for path in off:
-                click.echo(f"stale: {path}", err=True)
+            for name in off:
+                click.echo(f"stale: {name}", err=True)
             if off:
                 raise click.ClickException("run `grader build` and commit what it writes")
             click.echo("notebooks/ is up to date")
@@ -59,9 +59,13 @@ def build(check: bool) -> None:
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the results as JSON.")
 @click.option("--feedback", type=click.Path(path_type=Path), help="Write a feedback page per submission here.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes, one warm worker each.")
-@click.option("--gradebook", is_flag=True, help="Record marks in nbgrader's gradebook and autograded/, as autograde does.")
+@click.option(
+    "--gradebook", is_flag=True, help="Record marks in nbgrader's gradebook and autograded/, as autograde does."
+)
 @click.option("--db", default="", help="The gradebook's address, where it is not the course's (postgresql://...).")
-@click.option("--only-changed", is_flag=True, help="Skip what is recorded and unchanged; also: go on where a run ended.")
+@click.option(
+    "--only-changed", is_flag=True, help="Skip what is recorded and unchanged; also: go on where a run ended."
+)
 @click.option("--scheduler", default="", help="Grade on a Dask cluster (tcp://HOST:8786); see docs/cluster.md.")
 @SECRET
 @ISOLATION
@@ -71,7 +75,7 @@ def grade(json_file: Path | None, secret: str, isolation: str, **options: Any) -
     Exit code 0: all graded, whatever the marks; 1: at least one could not be graded; 2: wrong usage.
     """
     from grader import console, report
-    from grader.classroom import Order, grade_class, summary
+    from grader.classroom import Order, grade_class
     from grader.course import CourseError, graded_lessons
     from grader.files import RecordingError, write_whole
     from grader.sandbox.client import SandboxError
@@ -79,7 +83,9 @@ def grade(json_file: Path | None, secret: str, isolation: str, **options: Any) -
     from grader.task import Settings
 
     if options["assignment"] not in ("", *graded_lessons()):
-        raise click.UsageError(f"unknown assignment {options['assignment']!r}; the course has {', '.join(graded_lessons())}")
+        raise click.UsageError(
+            f"unknown assignment {options['assignment']!r}; the course has {', '.join(graded_lessons())}"
+        )
     if not options["gradebook"] and (options["only_changed"] or options["db"]):
         raise click.UsageError("--only-changed and --db go with --gradebook, where it stands what is recorded already")
     try:
@@ -91,7 +97,7 @@ def grade(json_file: Path | None, secret: str, isolation: str, **options: Any) -
         raise click.ClickException(str(error)) from None
     except OSError as error:
         raise click.ClickException(f"{error.filename}: cannot be written ({error.strerror})") from None
-    console.print_results(done.results, done.skipped, summary(done.results) if len(done.results) > 1 else [])
+    console.print_results(done.results, done.skipped, console.summary(done.results) if len(done.results) > 1 else [])
     sys.exit(1 if any(result.status == "failed" for result in done.results) else 0)
 
 
@@ -138,27 +144,36 @@ instructor.register(main)
 
 
 @main.command()
+@click.argument("functions", nargs=-1)
 @click.option(
-    "--html", "page", type=click.Path(path_type=Path), default=Path("build/kill-matrix.html"), show_default=True,
+    "--html",
+    "page",
+    type=click.Path(path_type=Path),
+    default=Path("build/kill-matrix.html"),
+    show_default=True,
     help="Where the kill matrix goes as a page.",
 )
 @click.option("--secrets", default=20, show_default=True, type=click.IntRange(1), help="To grade sound variants under.")
 @click.option("--jobs", default=2, show_default=True, type=click.IntRange(1), help="Processes, a function at a time.")
 @ISOLATION
-def verify(page: Path, secrets: int, jobs: int, isolation: str) -> None:
-    """Prove the hidden tests: references pass, known mistakes are caught and named, sound variants lose nothing.
+def verify(functions: tuple[str, ...], page: Path, secrets: int, jobs: int, isolation: str) -> None:
+    """Prove the hidden tests of FUNCTIONS, or of the whole course.
+
+    References pass, known mistakes are caught and named, sound variants lose nothing.
 
     Exit code 1 when anything does not hold; every defect stands on a line of its own with the culprit's name.
     """
     from rich.console import Console
 
-    from grader.course import CourseError
+    from grader.course import CourseError, exercises
     from grader.proofs import killmatrix
     from grader.sandbox.client import SandboxError
     from grader.verify import verify as prove
 
+    if unknown := [name for name in functions if name not in exercises()]:
+        raise click.UsageError(f"no exercise {unknown[0]!r}; the course has {', '.join(exercises())}")
     try:
-        proof = prove(secrets=secrets, isolation=isolation, jobs=jobs)
+        proof = prove(secrets=secrets, isolation=isolation, jobs=jobs, functions=functions)
     except (CourseError, SandboxError) as error:
         raise click.ClickException(str(error)) from None
     killmatrix.show(proof, Console(width=None if sys.stdout.isatty() else 140))

@@ -31,10 +31,11 @@ PLUGIN = "preference-optimization-grader"
 START, PATIENCE = 60, 120  # seconds: for a first worker, and for a new one when all are lost
 
 
-class GraderPlugin(WorkerPlugin):  # type: ignore[misc]
+class GraderPlugin(WorkerPlugin):
     """A warm worker in every Dask worker, with what it needs to judge."""
 
     name = PLUGIN
+    grader: Grader | None = None
 
     def __init__(self, cases: bytes, settings: Settings, exercises: Mapping[str, str]) -> None:
         self.cases, self.exercises, self.settings = cases, exercises, settings
@@ -43,21 +44,26 @@ class GraderPlugin(WorkerPlugin):  # type: ignore[misc]
         """Start the warm worker. RuntimeError when the course is another there, SandboxError where it cannot grade."""
         for name, wanted in self.exercises.items():
             if exercises_digest(name) != wanted:
-                raise RuntimeError(f"{worker.address} has another version of {name}: install the same course everywhere")
+                raise RuntimeError(
+                    f"{worker.address} has another version of {name}: install the same course everywhere"
+                )
         self.lock = threading.Lock()  # for Dask workers with several threads: there is one warm worker
-        self.grader = Grader(self.settings.secret, self.settings.isolation, self.settings.disclosure)
+        grader = self.grader = Grader(self.settings.secret, self.settings.isolation, self.settings.disclosure)
         for prepared in unpack(self.cases):
-            self.grader.give(prepared)
-        self.grader.warm_up()
+            grader.give(prepared)
+        grader.warm_up()
 
     def teardown(self, worker: Any) -> None:
         """End the warm worker."""
-        self.grader.__exit__()
+        if self.grader is not None:
+            self.grader.__exit__()
 
 
 def grade_plain(fields: dict[str, Any]) -> dict[str, Any]:
     """Runs on a Dask worker: one submission, as plain data."""
-    plugin: GraderPlugin = get_worker().plugins[PLUGIN]
+    plugin = get_worker().plugins[PLUGIN]
+    assert isinstance(plugin, GraderPlugin)
+    assert plugin.grader is not None
     with plugin.lock:
         return grade_task(plugin.grader, Task(**fields)).plain()
 
@@ -90,21 +96,21 @@ class Cluster:
     def warm_up(self) -> None:
         """They are."""
 
-    def submit(self, task: Task) -> Future:
+    def submit(self, task: Task) -> Future[Any]:
         """Start a task somewhere."""
         return self._client.submit(grade_plain, asdict(task), pure=False)
 
-    def finished(self, handles: Iterable[Future]) -> Iterable[Future]:
+    def finished(self, handles: Iterable[Future[Any]]) -> Iterable[Future[Any]]:
         """Those that are done; waits for the first. SandboxError when no worker is left to wait for."""
         while True:
             try:
-                done: Iterable[Future] = wait(list(handles), PATIENCE, "FIRST_COMPLETED").done
+                done: Iterable[Future[Any]] = wait(list(handles), PATIENCE, "FIRST_COMPLETED").done
                 return done
             except TimeoutError:
                 if not self._client.scheduler_info(n_workers=-1)["workers"]:
                     raise SandboxError(f"no worker is left at {self.address}; start some, and run again") from None
 
-    def answer(self, handle: Future) -> Graded:
+    def answer(self, handle: Future[Any]) -> Graded:
         """The answer. Raises `Lost` when its worker is gone, SandboxError when the scheduler is."""
         try:
             return Graded.from_plain(handle.result())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -63,4 +64,29 @@ def print_results(results: Sequence[SubmissionResult], skipped: int = 0, summary
         console.print(line, highlight=False, markup=False)
     broken = sum(r.status == "failed" for r in results)
     unchanged = f", {skipped} unchanged" if skipped else ""
-    console.print(f"{len(results)} submissions: {len(results) - broken} graded, {broken} failed{unchanged}", highlight=False)
+    console.print(
+        f"{len(results)} submissions: {len(results) - broken} graded, {broken} failed{unchanged}", highlight=False
+    )
+
+
+def summary(results: Sequence[SubmissionResult]) -> list[str]:
+    """What the class is missing: groups that not all have passed, and how many hold which misconception."""
+    from grader.course import graded_lessons
+
+    lines = []
+    for lesson in graded_lessons():
+        graded = [r for r in results if r.assignment == lesson and r.status == "graded"]
+        tried: Counter[tuple[str, str]] = Counter()
+        passed: Counter[tuple[str, str]] = Counter()
+        held: Counter[tuple[str, str]] = Counter()
+        for exercise in (e for r in graded for e in r.exercises if e.status != "not attempted"):
+            tried.update((exercise.name, group.name) for group in exercise.groups)
+            passed.update((exercise.name, group.name) for group in exercise.groups if group.passed)
+            held.update((exercise.name, hint.misconception) for hint in exercise.diagnosis)
+        if graded:
+            mean = sum(r.points for r in graded) / len(graded)
+            lines.append(f"{lesson}: {len(graded)} graded, mean {mean:.2f} of {graded[0].max_points:g}")
+        missing = {key: n for key, n in tried.items() if passed[key] < n}
+        lines += [f"  {name}: {group}: {passed[name, group]} of {n} passed" for (name, group), n in missing.items()]
+        lines += [f"  {name}: {n} × {idea}" for (name, idea), n in held.most_common()]
+    return lines

@@ -119,7 +119,11 @@ def print_gradebook(api: Any, students: list[sample.Student]) -> None:
     with api.gradebook as gradebook:
         for student in students:
             submission = gradebook.find_submission(student.lesson, student.name)
-            parts = [f"{g.cell.name.removeprefix('check_')} {points_text(g.score)}" for n in submission.notebooks for g in n.grades]
+            parts = [
+                f"{g.cell.name.removeprefix('check_')} {points_text(g.score)}"
+                for n in submission.notebooks
+                for g in n.grades
+            ]
             total = f"{points_text(submission.score)} / {points_text(submission.max_score)}"
             table.add_row(student.name, student.lesson, total, ", ".join(parts))
     Console(width=None if sys.stdout.isatty() else 140).print(table)

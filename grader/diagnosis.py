@@ -65,9 +65,7 @@ def _shape(value: Value) -> tuple[int, ...] | None:
 
 def _aspects_off(exercise: Exercise, items: Iterable[Judged], aspects: tuple[str, ...]) -> frozenset[tuple[int, str]]:
     return frozenset(
-        (index, flaw.aspect)
-        for index, item in enumerate(items)
-        for flaw in flaws_of(exercise.tolerance, aspects, item)
+        (index, flaw.aspect) for index, item in enumerate(items) for flaw in flaws_of(exercise.tolerance, aspects, item)
     )
 
 
@@ -127,9 +125,9 @@ def _by_property(
         theirs = _as(judged, wrong[m.id])
         flaws = _aspects_off(exercise, theirs, _properties(exercise))
         names = {aspect for _, aspect in flaws}
-        if flaws and flaws == {flaw for flaw in mine if flaw[1] in names}:
-            if not _aspects_off(exercise, theirs, ("value",)):
-                found.append(m)
+        same = bool(flaws) and flaws == {flaw for flaw in mine if flaw[1] in names}
+        if same and not _aspects_off(exercise, theirs, ("value",)):
+            found.append(m)
     return found[:1]
 
 

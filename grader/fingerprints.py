@@ -1,7 +1,7 @@
 """What each misconception does on the public examples, as data: how `check` diagnoses without the wrong code.
 
-Built by `grader build` into ``grader/lessons/fingerprints/NAME.json``; numbers are rounded to 14 digits (the tightest tolerance is 1e-12), so that
-the file does not depend on the machine that wrote it.
+Built by `grader build` into ``grader/lessons/fingerprints/NAME.json``; numbers are rounded to 14 digits (the tightest
+tolerance is 1e-12), so that the file hardly depends on the machine that wrote it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ def _plain(node: Any, digits: int) -> Any:
     """A wire node with array bytes as lists of rounded numbers."""
     if isinstance(node, list) and node and node[0] in ("a", "t"):
         dtype = "float32" if node[1] == "bfloat16" else node[1]
-        stored = "zero" if not node[-1] and math.prod(node[-2]) else [_round(x, digits) for x in np.frombuffer(node[-1], dtype)]
+        stored = (
+            "zero"
+            if not node[-1] and math.prod(node[-2])
+            else [_round(x, digits) for x in np.frombuffer(node[-1], dtype)]
+        )
         return [*node[:-1], stored]
     if isinstance(node, list):
         return [_plain(item, digits) for item in node]

@@ -65,14 +65,14 @@ class Grade(NbGraderPreprocessor):  # type: ignore[misc]
         return from_dict(nb), resources
 
 
-class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
+class FeedbackExporter(HTMLExporter):
     """The feedback page of an autograded notebook, with scores and comments as the gradebook has them."""
 
-    def from_notebook_node(
+    def from_notebook_node(  # type: ignore[override]
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kwargs: Any
     ) -> tuple[str, dict[str, Any]]:
         """The page and the resources; nbgrader's preprocessors have put scores and comments into ``nb``."""
-        nb, resources = self._preprocess(nb, self._init_resources(resources))
+        nb, resources = self._preprocess(nb, self._init_resources(resources))  # type: ignore[no-untyped-call]
         facts = resources["nbgrader"]
         page = feedback_of(nb, facts["score"], facts["max_score"], facts["late_penalty"])
         return page, resources

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from grader import fingerprints, hidden
+from grader.config import feedback
 from grader.course import ROOT, Lesson, solution_source
 from grader.course import lesson as course_lesson
-from grader.config import feedback
 from grader.diagnosis import diagnose, same_values
 from grader.exercise import Case, Exercise, Group, Misconception, Outcome
 from grader.explain import case_lines
@@ -153,9 +152,13 @@ class Grader:
         maximum = sum(r.max_points for r in results)
         noted = receipt(lesson.name, self.secret, self.isolation, self.disclosure)
         noted |= {"submission": submission.digest, "seconds": round(run.seconds, 1)}
-        return SubmissionResult(submission.path, lesson.name, "graded", points, maximum, problems, tuple(results), noted)
+        return SubmissionResult(
+            submission.path, lesson.name, "graded", points, maximum, problems, tuple(results), noted
+        )
 
-    def exercise_result(self, submission: Submission, prepared: Prepared, received: Sequence[Outcome]) -> ExerciseResult:
+    def exercise_result(
+        self, submission: Submission, prepared: Prepared, received: Sequence[Outcome]
+    ) -> ExerciseResult:
         """The mark of one exercise from what its calls did."""
         exercise, lesson = prepared.exercise, submission.lesson
         judged = [
@@ -181,7 +184,9 @@ class Grader:
         points = total if whole else points
         found = [] if all(v.passed for v in verdicts) else self.diagnosis(lesson, prepared, judged)
         hints = tuple(Hint(m.id, m.hints[0]) for m in found) if self.disclosure != "scores" else ()
-        return ExerciseResult(exercise.name, status, points, total, groups, hints, advice(verdicts, hints, self.disclosure))
+        return ExerciseResult(
+            exercise.name, status, points, total, groups, hints, advice(verdicts, hints, self.disclosure)
+        )
 
     def diagnosis(self, lesson: Lesson, prepared: Prepared, judged: Sequence[Judged]) -> list[Misconception]:
         """The misconceptions a failing submission holds."""
@@ -212,7 +217,9 @@ def group_results(
         verdict = by_name.get(group.name)
         worth = round(total * group.weight / weights, 6)
         passed = verdict is not None and verdict.passed
-        message = "" if passed else "not attempted" if verdict is None else verdict.flaws[0][1].text if verdict.flaws else ""
+        message = (
+            "" if passed else "not attempted" if verdict is None else verdict.flaws[0][1].text if verdict.flaws else ""
+        )
         if passed and is_property(group) and not some_numbers:
             passed, message = False, "counts once at least one group of values is right"
         shown = message if disclosure != "scores" else ""
@@ -222,7 +229,7 @@ def group_results(
 
 
 def failing_case(exercise: Exercise, verdict: Verdict) -> str:
-    """The first failing hidden case of a group (or public, which `check` shows) with its numbers: for ``feedback = cases``."""
+    """A group's first failing case (hidden ones first) with its numbers: for ``feedback = cases``."""
     failing = [verdict.judged[index] for index, flaw in verdict.flaws if verdict.judged and flaw.aspect != "imports"]
     if not failing:
         return ""

@@ -17,7 +17,6 @@ from grader.exercise import Case, Exercise, Group, Outcome
 from grader.tolerance import Tolerance
 from grader.values import Opaque, Scalar, Tensor, Value, as_array, dtype_of, kind_of, leaves
 
-
 ORDINALS = ("the first", "the second", "the third", "the fourth")
 
 
@@ -170,12 +169,17 @@ def _leaf_flaws(aspect: str, judged: Judged) -> Iterator[Flaw]:
     for path, want, got in pairs(judged.expected.result, judged.received.result):
         if isinstance(got, Opaque):
             yield Flaw(aspect, path, f"{path or 'the result'} is {got.what}")
-        elif aspect == "shape" and np.shape(as_array(want)) != np.shape(as_array(got)):
+        elif aspect == "shape" and _shape(want) != _shape(got):
             yield Flaw(aspect, path, f"{path or 'the result'} has the wrong shape")
         elif aspect == "dtype" and dtype_of(want) != dtype_of(got):
             yield Flaw(aspect, path, f"{path or 'the result'} has dtype {dtype_of(got)}, expected {dtype_of(want)}")
         elif aspect == "device" and _device(want) != _device(got):
             yield Flaw(aspect, path, f"{path or 'the result'} is on device {_device(got)}, expected {_device(want)}")
+
+
+def _shape(value: Value) -> tuple[int, ...] | None:
+    numbers = as_array(value)
+    return None if numbers is None else numbers.shape
 
 
 def _device(value: Value) -> str:
@@ -236,9 +240,7 @@ def _call_text(outcome: Outcome) -> str:
 def judge_group(exercise: Exercise, group: Group, judged: Sequence[Judged], import_flaw: str = "") -> Verdict:
     """The verdict on a group. ``import_flaw`` is what the static import rule found, or empty."""
     tolerance = group.tolerance or exercise.tolerance
-    flaws = [
-        (index, flaw) for index, item in enumerate(judged) for flaw in flaws_of(tolerance, group.aspects, item)
-    ]
+    flaws = [(index, flaw) for index, item in enumerate(judged) for flaw in flaws_of(tolerance, group.aspects, item)]
     if import_flaw and "imports" in group.aspects:
         flaws.append((0, Flaw("imports", "", import_flaw)))
     return Verdict(group, tuple(judged), tuple(flaws))

@@ -34,7 +34,9 @@ def enter_version(session: Session) -> None:
 
 def cells_of(session: Session, course: str, lesson: str) -> Cells:
     """The lesson's rows; entered from the released notebook when there are none."""
-    by_name = select(api.Notebook).join(api.Assignment).where(api.Assignment.name == lesson, api.Notebook.name == lesson)
+    by_name = (
+        select(api.Notebook).join(api.Assignment).where(api.Assignment.name == lesson, api.Notebook.name == lesson)
+    )
     notebook = session.scalars(by_name).one_or_none() or _enter(session, course, lesson)
     order = {name: number for number, name in enumerate(templates(lesson))}
     solutions = sorted(notebook.solution_cells, key=lambda cell: order.get(cell.name, len(order)))

@@ -25,8 +25,9 @@ def expand(text: str, points: Mapping[str, float], titles: Mapping[str, str]) ->
     """``text`` with its macros expanded. ``points``: per exercise; ``titles``: lesson -> heading, in order."""
     if "<<" not in text:
         return text
-    environment = jinja2.Environment(  # noqa: S701 - markdown, from our own files
-        variable_start_string="<<", variable_end_string=">>", undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
+    environment = jinja2.Environment(
+        variable_start_string="<<", variable_end_string=">>", undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
         block_start_string="<<%", block_end_string="%>>", comment_start_string="<<#", comment_end_string="#>>",
     )  # fmt: skip
     environment.globals.update(macros(points, titles))
@@ -85,7 +86,7 @@ def hints_folded(name: str) -> str:
 
 
 def examples_table(name: str) -> str:
-    """The worked examples as code, each a call and what it returns; where none is marked, the first group's first three."""
+    """The worked examples as code, each a call and what it returns; the first three where none is marked."""
     exercise = exercises()[name]
     worked = {call_text(name, case): case for group in exercise.groups for case in group.examples if case.worked}
     shown = list(worked.values()) or exercise.groups[0].examples[:3]

@@ -37,7 +37,7 @@ def written_module(source: str) -> tuple[str, str] | None:
 
 @functools.lru_cache(1024)
 def to_python(source: str) -> str:
-    """``source`` without magics: bodies of `RUN_BODY` cell magics stay, other cell magics go, lines keep their numbers."""
+    """``source`` without magics: bodies of `RUN_BODY` cell magics stay, others go, lines keep their numbers."""
     match = _CELL_MAGIC.match(source)
     if match:
         body = source[match.end() :] if match.group(1) in RUN_BODY else ""

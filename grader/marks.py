@@ -74,7 +74,7 @@ def _identity(cell: Node, chosen: Lesson, ours: Mapping[str, Node], by_text: Map
 
 
 def restore(nb: Node, ours: Mapping[str, Node]) -> None:
-    """What nbgrader's OverwriteCells does after `repair`: our cells have our type, and locked ones our text; in place."""
+    """What nbgrader's OverwriteCells does after `repair`: our cells get our type, locked ones our text; in place."""
     for cell in nb["cells"]:
         template = ours.get(notebook.grade_id_of(cell))
         if template is not None:
@@ -125,9 +125,11 @@ def outputs_of(exercise: ExerciseResult | None, points: float) -> list[Node]:
 
 
 def feedback_of(nb: Node, score: float, max_score: float, late_penalty: float = 0.0) -> str:
-    """The feedback page of a marked notebook; scores and comments are in its cells' metadata, as GetGrades puts them."""
+    """The feedback page of a marked notebook; scores and comments are where GetGrades puts them."""
     noted = nb["metadata"].get("grader", {})
-    exercises, comments, code = [], [], {}
+    exercises: list[ExerciseResult] = []
+    comments: list[str] = []
+    code: dict[str, str] = {}
     for cell in nb["cells"]:
         meta = cell["metadata"].get("nbgrader", {})
         exercises += [_reported(output) for output in cell.get("outputs", []) if MIME in output.get("data", {})]
@@ -147,7 +149,13 @@ def feedback_of(nb: Node, score: float, max_score: float, late_penalty: float = 
 
 def _reported(output: Mapping[str, Any]) -> ExerciseResult:
     """The exercise in a graded cell's output."""
-    whole = {"submission": "", "assignment": "", "status": "graded", "problems": [], "exercises": [output["data"][MIME]]}
+    whole = {
+        "submission": "",
+        "assignment": "",
+        "status": "graded",
+        "problems": [],
+        "exercises": [output["data"][MIME]],
+    }
     return report.from_json(whole).exercises[0]
 
 
@@ -187,8 +195,15 @@ def _cells(data: bytes, name: str) -> list[Node]:
 def wrapped(text: str) -> Node:
     """A script as a notebook, which nbgrader can grade: a cell for each of its cells, or statements."""
     sources = [cell.source.strip("\n") for cell in notebook.script_cells(text)]
-    cells = [
-        {"cell_type": "code", "id": f"cell-{number}", "metadata": {}, "source": source, "outputs": [], "execution_count": None}
+    cells: list[Node] = [
+        {
+            "cell_type": "code",
+            "id": f"cell-{number}",
+            "metadata": {},
+            "source": source,
+            "outputs": [],
+            "execution_count": None,
+        }
         for number, source in enumerate(sources)
     ]
     return {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}

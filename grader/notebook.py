@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -77,7 +78,8 @@ def read_bytes(path: Path) -> bytes:
             raise SubmissionError(f"{path.name}: {'not a file' if path.exists() else 'no such file'}; check the path")
         if path.stat().st_size > MAX_BYTES:
             raise SubmissionError(
-                f"{path.name}: larger than {MAX_BYTES // 2**20} MB; clear the outputs (Kernel > Restart and Clear) and resubmit"
+                f"{path.name}: larger than {MAX_BYTES // 2**20} MB; "
+                "clear the outputs (Kernel > Restart and Clear) and resubmit"
             )
         return path.read_bytes()
     except (OSError, ValueError) as error:
@@ -96,7 +98,9 @@ def loads(data: bytes, name: str, assignment: str = "", shown_as: str = "") -> S
     if not assignment and Path(name).stem in ungraded_lessons():
         raise SubmissionError(f"{name}: this lesson is not graded; the graded ones are {', '.join(graded_lessons())}")
     chosen = lesson(assignment or lesson_of(cells, name))
-    return Submission(shown_as or name, chosen, *assemble(cells, chosen), problems, hashlib.sha256(data).hexdigest()[:16])
+    return Submission(
+        shown_as or name, chosen, *assemble(cells, chosen), problems, hashlib.sha256(data).hexdigest()[:16]
+    )
 
 
 def notebook_json(text: str, name: str) -> dict[str, Any]:
@@ -181,7 +185,7 @@ def script_cells(text: str) -> list[Cell]:
         for start in starts:
             lines[start] = ""  # the marker is no part of the cell: its text is compared with ours
         bounds = [0, *_few(starts, len(lines)), len(lines)]
-        chunks = [(a, lines[a:b]) for a, b in zip(bounds, bounds[1:], strict=False) if b > a]
+        chunks = [(a, lines[a:b]) for a, b in pairwise(bounds) if b > a]
         return [Cell(1, "\n" * a + "\n".join(chunk)) for a, chunk in chunks if any(line.strip() for line in chunk)]
     source = text if parses(text) else to_python(text)
     if not parses(source):
@@ -200,12 +204,12 @@ def _few(pieces: list[_Piece], lines: int) -> list[_Piece]:
 
 
 def _first_line(node: ast.stmt) -> int:
-    decorators = getattr(node, "decorator_list", [])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(d.lineno for d in decorators)])
 
 
 def lesson_of(cells: Sequence[Cell], name: str) -> str:
-    """The lesson whose graded functions the cells define most, the file's name deciding a tie. SubmissionError on none."""
+    """The lesson whose graded functions the cells define most, the file's name deciding a tie. Raises on none."""
     found = {n for cell in cells for n in _own_names(to_python(cell.source))}
     ids = {cell.grade_id for cell in cells}
     counts = dict.fromkeys(graded_lessons(), 0)
@@ -214,7 +218,8 @@ def lesson_of(cells: Sequence[Cell], name: str) -> str:
     best = max(counts.values(), default=0)
     if best == 0:
         raise SubmissionError(
-            f"{name}: defines none of the graded functions ({', '.join(exercises())}); name the lesson with --assignment"
+            f"{name}: defines none of the graded functions ({', '.join(exercises())}); "
+            "name the lesson with --assignment"
         )
     leaders = [lesson_name for lesson_name, count in counts.items() if count == best]
     named = [lesson_name for lesson_name in leaders if lesson_name in name] or leaders

@@ -37,7 +37,7 @@ def freeze(live: Any, depth: int = 0) -> Value:
     """The value of a live object; what is no value, too large or too deep becomes `Opaque`."""
     try:
         return _freeze(live, type(live), depth)
-    except Exception as error:  # objects with evil methods: the type's name is all that crosses
+    except Exception as error:  # noqa: BLE001 - objects with evil methods: the type's name is all that crosses
         return Opaque(f"{type(live).__name__} ({type(error).__name__} while reading it)")
 
 
@@ -126,7 +126,7 @@ def _untouched(live: Any, value: Value) -> bool:
             now = sys.modules["torch"].Tensor.detach(live).numpy() if isinstance(value, Tensor) else live
             if type(now) is np.ndarray and now.dtype == data.dtype:
                 return bool(now.shape == data.shape and now.tobytes() == data.tobytes())
-        except Exception:  # on another device, or made unreadable: compare the slow way
+        except Exception:  # noqa: BLE001 - on another device, or made unreadable: compare the slow way
             pass
     return encode(freeze(live)) == encode(value)
 
@@ -137,7 +137,7 @@ def _gradients(returned: Any, leaves: Mapping[str, Any], of: str) -> dict[str, V
     try:
         target = returned[of] if of else returned
         found = torch.autograd.grad(target.sum(), list(leaves.values()), allow_unused=True)
-    except Exception:  # detached, not a tensor, missing key: no gradient
+    except Exception:  # noqa: BLE001 - detached, not a tensor, missing key: no gradient
         return dict.fromkeys(leaves)
     return {name: None if grad is None else freeze(grad) for name, grad in zip(leaves, found, strict=True)}
 
@@ -157,6 +157,6 @@ def locate(error: BaseException) -> Error:
         message = str(error)
         if isinstance(error, SyntaxError) and str(error.filename).startswith(CELL):  # it did not come to run
             cell, line, message = int(str(error.filename)[len(CELL) : -1]), int(error.lineno or 0), str(error.msg)
-    except Exception:
+    except Exception:  # noqa: BLE001 - learner code may raise anything
         message = ""
     return Error(type(error).__name__, cell, line, message[:1000])

@@ -39,7 +39,7 @@ def picture(alt: str, needs: Sequence[Callable[..., Any]] = ()) -> Callable[[Dra
             show_figure(figure, text)  # drawing happens here: labels may be wrong, or the figure none
         except NotImplementedError as error:
             print(f"No picture yet: {_unwritten(error, needs)}")
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - learner code may raise anything
             print(f"No picture: {_blame(error, needs)}")
         _close()
 
@@ -70,7 +70,7 @@ def explore(draw: Draw, alt: str, **ranges: tuple[float, float, float]) -> None:
     redraw()
     from IPython.display import display
 
-    display(ipywidgets.VBox([*sliders.values(), frame]))  # type: ignore[no-untyped-call]
+    display(ipywidgets.VBox([*sliders.values(), frame]))
 
 
 def _drawn(draw: Draw, values: dict[str, float], alt: str) -> str:
@@ -80,7 +80,7 @@ def _drawn(draw: Draw, values: dict[str, float], alt: str) -> str:
         return figure_html(*(drawn if isinstance(drawn, tuple) else (drawn, alt)))
     except NotImplementedError:
         return "No picture yet: the exercise is not attempted. Solve it, then run this cell again."
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - learner code may raise anything
         return html.escape(f"No picture: {_blame(error, ())}")
     finally:
         _close()
@@ -90,7 +90,7 @@ def show_figure(figure: Any, alt: str) -> None:
     """Display a figure as `figure_html`, with the description as its plain text."""
     from IPython.display import display
 
-    display({"text/html": figure_html(figure, alt), "text/plain": " ".join(alt.split())}, raw=True)  # type: ignore[no-untyped-call]
+    display({"text/html": figure_html(figure, alt), "text/plain": " ".join(alt.split())}, raw=True)
 
 
 def figure_html(figure: Any, alt: str) -> str:

@@ -73,7 +73,7 @@ def exercises_digest(lesson: str, root: Path = ROOT) -> str:
     package = Path(__file__).parent
     functions = sorted(name for name, exercise in exercises().items() if exercise.lesson == lesson)
     files = [package / f"{name}.py" for name in _JUDGING]
-    files += sorted((package / "lessons").glob("*.py")) + [package / "hidden" / "__init__.py"]
+    files += [*sorted((package / "lessons").glob("*.py")), package / "hidden" / "__init__.py"]
     files += [path for name in functions for path in sorted((package / "hidden" / name).glob("*.py"))]
     files += [root / "solutions" / f"{lesson}.py", root / "notebooks" / lesson / f"{lesson}.ipynb"]
     return digest(*(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files if path.exists()))

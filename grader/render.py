@@ -62,7 +62,7 @@ def show(page: str, text: str) -> None:
         return
     from IPython.display import display
 
-    display({"text/html": page, "text/plain": text}, raw=True)  # type: ignore[no-untyped-call]
+    display({"text/html": page, "text/plain": text}, raw=True)
 
 
 def number_text(x: Any) -> str:

@@ -26,5 +26,8 @@ def secret_of(given: str = "", root: Path = ROOT) -> str:
             file.write(made + "\n")
     except FileExistsError:  # another grader was faster
         return path.read_text(encoding="utf-8").strip()
-    print(f"Made a course secret in {path}: hidden cases are drawn from it. Keep it, and keep it private.", file=sys.stderr)
+    print(
+        f"Made a course secret in {path}: hidden cases are drawn from it. Keep it, and keep it private.",
+        file=sys.stderr,
+    )
     return made

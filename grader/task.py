@@ -16,7 +16,7 @@ from grader import marks
 from grader.config import feedback
 from grader.course import CourseError, Lesson, graded_lessons, lesson
 from grader.grading import Grader
-from grader.notebook import SubmissionError, loads
+from grader.notebook import SubmissionError, grade_id_of, loads
 from grader.receipt import receipt
 from grader.report import SubmissionResult, failed, from_json
 from grader.sandbox.client import SandboxError, WorkerGone
@@ -33,7 +33,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker is told of a submission: bytes, and names to show. ``marked``: it is to become a marked notebook."""
+    """What a worker is told of a submission: bytes, and names to show. ``marked``: also as a marked notebook."""
 
     data: bytes
     name: str
@@ -119,6 +119,6 @@ def lost(task: Task, settings: Settings) -> Graded:
 def _marked(task: Task, result: SubmissionResult, chosen: Lesson) -> Graded:
     nb = marks.marked(task.data, task.name, chosen, result)
     comments = marks.unanswered(nb, marks.templates(chosen.name))
-    code = {marks.notebook.grade_id_of(cell): cell["source"] for cell in nb["cells"]}
+    code = {grade_id_of(cell): cell["source"] for cell in nb["cells"]}
     text = json.dumps(nb, indent=1, ensure_ascii=False)
     return Graded(result, text, comments, {name: code[name] for name in comments})

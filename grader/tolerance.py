@@ -30,7 +30,7 @@ def relative(rtol: float, name: str, text: str) -> Tolerance:
 
     def bound(args: Args, path: str, expected: np.ndarray) -> np.ndarray:
         size = np.abs(expected)
-        return np.where(size > TINY, rtol * size, TINY + size)
+        return np.asarray(np.where(size > TINY, rtol * size, TINY + size))
 
     return Tolerance(name, text, bound)
 
@@ -43,13 +43,13 @@ def mixed(rtol: float, atol: float, name: str, text: str) -> Tolerance:
 def _numbers(args: Args, name: str) -> np.ndarray:
     found = as_array(args[name])
     assert found is not None, name
-    return found.astype(np.float64)
+    return np.asarray(found.astype(np.float64))
 
 
 def _masked_size(args: Args) -> np.ndarray:
     """S_i = sum of |log pi| + |log ref| over the selected positions of row i."""
     size = np.abs(_numbers(args, "policy_log_probs")) + np.abs(_numbers(args, "reference_log_probs"))
-    return np.where(_numbers(args, "response_mask") != 0, size, 0.0).sum(-1)
+    return np.asarray(np.where(_numbers(args, "response_mask") != 0, size, 0.0).sum(-1))
 
 
 def _fit(size: np.ndarray, expected: np.ndarray) -> np.ndarray:
@@ -60,27 +60,27 @@ def _fit(size: np.ndarray, expected: np.ndarray) -> np.ndarray:
 def _kl_bound(args: Args, path: str, expected: np.ndarray) -> np.ndarray:
     plain = 1e-5 * np.maximum(1.0, np.abs(expected))
     if path.startswith("gradient"):
-        return 1e-5 * np.abs(expected) + 1e-12
+        return np.asarray(1e-5 * np.abs(expected) + 1e-12)
     size = _masked_size(args)
     if path != "sampled_divergences":
         size = np.abs(_numbers(args, "rewards")) + abs(float(_numbers(args, "beta"))) * size
     if path == "objective":
         size = np.asarray(size.mean() if size.size else 0.0)
-    return np.maximum(plain, 4e-6 * np.nan_to_num(_fit(size, expected), nan=0.0, posinf=0.0))
+    return np.asarray(np.maximum(plain, 4e-6 * np.nan_to_num(_fit(size, expected), nan=0.0, posinf=0.0)))
 
 
 def _logp_bound(args: Args, path: str, expected: np.ndarray) -> np.ndarray:
     if path.startswith("gradient"):
-        return 1e-5 * (1 + np.abs(expected))
+        return np.asarray(1e-5 * (1 + np.abs(expected)))
     largest = np.abs(np.nan_to_num(_numbers(args, "logits"), neginf=0.0)).max(-1, initial=0.0)
     counted = np.asarray((_numbers(args, "mask")[..., 1:] * largest[..., :-1]).sum(-1))
-    return 1e-5 * (1 + np.abs(expected)) + 2 * float(np.finfo(np.float32).eps) * _fit(counted, expected)
+    return np.asarray(1e-5 * (1 + np.abs(expected)) + 2 * float(np.finfo(np.float32).eps) * _fit(counted, expected))
 
 
 def _spo_bound(args: Args, path: str, expected: np.ndarray) -> np.ndarray:
     if dtype_of(args["logp_1"]) == "float64":
-        return 1e-9 * np.abs(expected)
-    return 1e-5 + 1e-4 * np.abs(expected)
+        return np.asarray(1e-9 * np.abs(expected))
+    return np.asarray(1e-5 + 1e-4 * np.abs(expected))
 
 
 KL_SUM = Tolerance(
@@ -90,7 +90,9 @@ KL_SUM = Tolerance(
     _kl_bound,
 )
 LOGP = Tolerance(
-    "log-softmax rounding", "1e-5 · (1 + ∣x∣) + 2 · eps32 · Σ mask · max∣logits∣; gradients 1e-5 · (1 + ∣x∣)", _logp_bound
+    "log-softmax rounding",
+    "1e-5 · (1 + ∣x∣) + 2 · eps32 · Σ mask · max∣logits∣; gradients 1e-5 · (1 + ∣x∣)",
+    _logp_bound,
 )
 SPO = Tolerance("pair regression", "float32: 1e-5 + 1e-4 · ∣x∣; float64: 1e-9 · ∣x∣", _spo_bound)
 SIX_DIGITS = relative(1e-6, "six digits", "relative error ≤ 1e-6")

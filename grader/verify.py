@@ -36,7 +36,13 @@ class Settings:
     isolation: str
 
 
-def verify(root: Path = ROOT, secrets: int = 20, isolation: str = "confined", jobs: int = 2) -> Proof:
+def verify(
+    root: Path = ROOT,
+    secrets: int = 20,
+    isolation: str = "confined",
+    jobs: int = 2,
+    functions: Sequence[str] = (),
+) -> Proof:
     """Prove the course in ``root``; the proof lists every defect, naming the culprit.
 
     Args:
@@ -44,12 +50,13 @@ def verify(root: Path = ROOT, secrets: int = 20, isolation: str = "confined", jo
         secrets: how many course secrets the sound variants are graded under. They are fixed, so that two runs agree.
         isolation: of the sandbox, as in `Grader`.
         jobs: processes; each proves one function at a time.
+        functions: what to prove; empty: every exercise of the course.
 
     Raises:
         CourseError: a lesson is not built.
     """
     settings = Settings(root, tuple(f"proof {number}" for number in range(1, max(1, secrets) + 1)), isolation)
-    names = list(exercises())
+    names = list(functions or exercises())
     if jobs <= 1:
         return Proof(tuple(prove(name, settings) for name in names), len(settings.secrets))
     with ProcessPoolExecutor(jobs, get_context("spawn"), _start) as pool:

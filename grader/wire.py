@@ -96,7 +96,7 @@ def _decode(node: Any, depth: int = 0) -> Value:
             return _array(dtype, shape, data)
         case "t", [str(dtype), str(device), list(shape), bytes(data)]:
             return _tensor(dtype, device, shape, data)
-        case ("u" | "l"), [list(items)] if len(items) <= MAX_ITEMS:
+        case (("u" | "l"), [list(items)]) if len(items) <= MAX_ITEMS:
             decoded = [_decode(item, depth + 1) for item in items]
             return tuple(decoded) if tag == "u" else decoded
         case "d", [list(items)] if len(items) <= MAX_ITEMS:
@@ -130,9 +130,15 @@ def loads(data: bytes) -> dict[str, Any]:
     hooks: dict[str, Any] = {"list_hook": count, "object_hook": count}
     try:
         message = msgpack.unpackb(
-            data, raw=False, strict_map_key=True, max_ext_len=0, max_array_len=MAX_LENGTH, max_map_len=MAX_LENGTH, **hooks
+            data,
+            raw=False,
+            strict_map_key=True,
+            max_ext_len=0,
+            max_array_len=MAX_LENGTH,
+            max_map_len=MAX_LENGTH,
+            **hooks,
         )
-    except Exception as error:  # msgpack raises a zoo of types on hostile bytes
+    except Exception as error:  # noqa: BLE001 - msgpack raises a zoo of types on hostile bytes
         raise WireError(f"not a message: {type(error).__name__}") from None
     if not isinstance(message, dict):
         raise WireError("a message is a map")

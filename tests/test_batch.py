@@ -14,10 +14,12 @@ from nbgrader import api
 from nbgrader.api import Gradebook
 from support import BIN, MARKS, references, run_grader
 
-from grader import batch, engines, marks, sample
+from grader import batch, engines, sample
 from grader.batch import Item, discover, grade_all
-from grader.classroom import Order, beside, grade_class, ingest, latest, summary, timestamp_of
+from grader.classroom import Order, beside, grade_class, ingest, latest, timestamp_of
+from grader.console import summary
 from grader.course import ROOT
+from grader.notebook import grade_id_of
 from grader.receipt import exercises_digest, receipt, same
 from grader.report import SubmissionResult, from_json, to_json
 from grader.task import Graded, Settings, Task
@@ -94,7 +96,7 @@ def test_hostile_submissions_fail_alone_and_are_flagged_for_a_human(course: Path
     for student in HOSTILE:  # a page that says why, and a notebook that formgrader can open
         assert "not a notebook" in (course / "feedback" / student / LESSON / f"{LESSON}.html").read_text()
         nb = json.loads((course / "autograded" / student / LESSON / f"{LESSON}.ipynb").read_text())
-        assert sum(marks.notebook.grade_id_of(cell).startswith("check_") for cell in nb["cells"]) == 3
+        assert sum(grade_id_of(cell).startswith("check_") for cell in nb["cells"]) == 3
 
 
 def test_names_that_cannot_be_students_stay_out(course: Path) -> None:
@@ -181,7 +183,9 @@ def test_a_learners_notebook_is_not_overwritten_by_a_wrapping(course: Path) -> N
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("text", "kept"), [("2030-01-08 12:00:00.000000 UTC\n", True), ("yesterday-ish", False), ("", False)])
+@pytest.mark.parametrize(
+    ("text", "kept"), [("2030-01-08 12:00:00.000000 UTC\n", True), ("yesterday-ish", False), ("", False)]
+)
 def test_timestamps_that_cannot_be_read_are_none(tmp_path: Path, text: str, kept: bool) -> None:
     (tmp_path / "timestamp.txt").write_text(text)
     assert timestamp_of(tmp_path) == (text.strip() if kept else "")
@@ -285,7 +289,9 @@ def test_the_receipt_says_what_a_mark_was_made_from(course: Path) -> None:
     }  # fmt: skip
     assert SETTINGS.secret not in json.dumps(noted["secret"])
     assert noted["versions"].keys() == {"grader", "python", "numpy", "torch"}
-    assert same(noted, receipt(LESSON, SETTINGS.secret, "process", "hints") | {k: noted[k] for k in ("submission", "timestamp")})
+    assert same(
+        noted, receipt(LESSON, SETTINGS.secret, "process", "hints") | {k: noted[k] for k in ("submission", "timestamp")}
+    )
     assert not same(noted, noted | {"exercises": "other"})
 
 

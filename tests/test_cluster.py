@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from support import BIN, references
@@ -23,11 +24,13 @@ from grader.course import graded_lessons, lesson
 from grader.engines import Here, Lost, drive
 from grader.grading import Grader
 from grader.prepared import pack, unpack
-from grader.receipt import secret_digest, without_secret
+from grader.receipt import exercises_digest, secret_digest, without_secret
 from grader.sandbox.client import SandboxError
 from grader.task import Graded, Settings, Task
 
-pytest.importorskip("distributed", reason="Dask is not installed: pip install 'preference-optimization-course[cluster]'")
+pytest.importorskip(
+    "distributed", reason="Dask is not installed: pip install 'preference-optimization-course[cluster]'"
+)
 
 LESSON = "03_stable_dpo"
 SETTINGS = Settings("a secret for this test", isolation="process", disclosure="hints")
@@ -37,6 +40,7 @@ SETTINGS = Settings("a secret for this test", isolation="process", disclosure="h
 def cluster(folder: Path, *worker_options: str) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """(address, worker processes) of a scheduler with two workers."""
     where = folder / "scheduler.json"
+    exercises_digest.cache_clear()  # the workers start with the files as they are now
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
     dask = str(BIN / "dask")
     base = [dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(where)]
@@ -44,7 +48,17 @@ def cluster(folder: Path, *worker_options: str) -> Iterator[tuple[str, list[subp
     try:
         until(lambda: where.exists() and where.read_text().strip().endswith("}"))
         address = json.loads(where.read_text())["address"]
-        one = [dask, "worker", address, "--nthreads", "1", "--no-dashboard", "--local-directory", str(folder), *worker_options]
+        one = [
+            dask,
+            "worker",
+            address,
+            "--nthreads",
+            "1",
+            "--no-dashboard",
+            "--local-directory",
+            str(folder),
+            *worker_options,
+        ]
         processes += [subprocess.Popen(one, **quiet) for _ in range(2)]
         yield address, processes[1:]
     finally:
@@ -109,7 +123,9 @@ def test_a_worker_killed_in_the_middle_loses_nothing(tmp_path: Path) -> None:
             same_but_for_time(answers[student], here.answer(here.submit(task)))
     points = [answers[student].result.points for student, _ in todo]
     assert points == points[:3] * 10
-    assert [hint.misconception for e in answers["student02"].result.exercises for hint in e.diagnosis] == ["missing_minus"]
+    assert [hint.misconception for e in answers["student02"].result.exercises for hint in e.diagnosis] == [
+        "missing_minus"
+    ]
 
 
 @pytest.mark.slow
@@ -143,7 +159,9 @@ def test_the_command_on_a_cluster_records_as_on_one_machine(tmp_path: Path) -> N
             make_class(tmp_path / place / "submitted", 6)
             root = tmp_path / place
             scheduler = address if place == "there" else ""
-            order = Order([root / "submitted"], SETTINGS, gradebook=True, feedback=root / "feedback", scheduler=scheduler)
+            order = Order(
+                [root / "submitted"], SETTINGS, gradebook=True, feedback=root / "feedback", scheduler=scheduler
+            )
             order.db = f"sqlite:///{root}/gradebook.db"
             assert [r.status for r in grade_class(order).results] == ["graded"] * 6
         order.only_changed = True
@@ -201,7 +219,9 @@ def test_an_engine_that_loses_every_worker_gives_up_only_what_is_lost_alone() ->
 
     class Flaky:
         settings, workers = SETTINGS, 1
-        lost_once: set[str] = set()
+
+        def __init__(self) -> None:
+            self.lost_once: ClassVar[set[str]] = set()
 
         def submit(self, task: Task) -> Task:
             return task

@@ -32,7 +32,9 @@ EARNED = {"implicit_reward": 2.0, "dpo_loss": 4.0, "dpo_grad": 4.0}
 def make_class(root: Path, size: int) -> Path:
     """A course of ``size`` submissions: in turn all right, blank, and one function missing."""
     root.mkdir()
-    (root / "nbgrader_config.py").write_text((ROOT / "nbgrader_config.py").read_text(encoding="utf-8"), encoding="utf-8")
+    (root / "nbgrader_config.py").write_text(
+        (ROOT / "nbgrader_config.py").read_text(encoding="utf-8"), encoding="utf-8"
+    )
     right = references(LESSON)
     kinds = [right, {}, {name: text for name, text in right.items() if name != "dpo_loss"}]
     for number in range(size):
@@ -42,7 +44,14 @@ def make_class(root: Path, size: int) -> Path:
 
 def grader(root: Path, *options: str, **how: object) -> subprocess.Popen[str]:
     """`grader grade` on the course, in a process of its own."""
-    command = [str(BIN / "grader"), "grade", str(root / "submitted"), "--gradebook", "--feedback", str(root / "feedback")]
+    command = [
+        str(BIN / "grader"),
+        "grade",
+        str(root / "submitted"),
+        "--gradebook",
+        "--feedback",
+        str(root / "feedback"),
+    ]
     command += ["--secret", "test", "--isolation", "process", *options]
     return subprocess.Popen(command, cwd=root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **how)
 
@@ -153,7 +162,9 @@ def test_no_room_for_a_file(tmp_path: Path) -> None:
     process = grader(root, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000)))
     said, _ = process.communicate(timeout=300)
     assert process.returncode == 1
-    assert "File too large. What was recorded stays; run the command again with --only-changed" in " ".join(said.split())
+    assert "File too large. What was recorded stays; run the command again with --only-changed" in " ".join(
+        said.split()
+    )
     assert not list(root.rglob("*.part"))
     finish(root, "--only-changed")
     check_course(root, 6, {})

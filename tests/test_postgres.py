@@ -44,7 +44,9 @@ def database() -> Iterator[str]:
 def demo_class(root: Path, lessons: tuple[str, ...] = ()) -> list[sample.Student]:
     """The demo's sample class in a course folder."""
     root.mkdir(parents=True)
-    (root / "nbgrader_config.py").write_text((ROOT / "nbgrader_config.py").read_text(encoding="utf-8"), encoding="utf-8")
+    (root / "nbgrader_config.py").write_text(
+        (ROOT / "nbgrader_config.py").read_text(encoding="utf-8"), encoding="utf-8"
+    )
     students = [s for s in sample.sample_class() if s.name != "quine" and (not lessons or s.lesson in lessons)]
     for student in students:
         sample.write(student, root / "submitted")

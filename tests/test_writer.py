@@ -64,7 +64,13 @@ def rows(root: Path) -> dict[str, object]:
             for nb in submission.notebooks:
                 found[f"{key}/penalty"] = nb.late_submission_penalty
                 for g in nb.grades:
-                    found[f"{key}/{g.name}"] = (g.auto_score, g.manual_score, g.extra_credit, g.needs_manual_grade, g.score)
+                    found[f"{key}/{g.name}"] = (
+                        g.auto_score,
+                        g.manual_score,
+                        g.extra_credit,
+                        g.needs_manual_grade,
+                        g.score,
+                    )
                 for c in nb.comments:
                     found[f"{key}/{c.name}/comment"] = (c.auto_comment, c.manual_comment, c.comment)
     return found
@@ -80,7 +86,7 @@ def cells(path: Path) -> list[tuple[object, ...]]:
     nb = nbformat.read(path, as_version=4)
     kept = []
     for cell in nb.cells:
-        meta = {k: v for k, v in cell.metadata.get("nbgrader", {}).items()}
+        meta = dict(cell.metadata.get("nbgrader", {}))
         outputs = [dict(o.get("data", {})) for o in cell.get("outputs", [])]
         kept.append((cell.cell_type, cell.source, meta, outputs))
     return kept
@@ -88,7 +94,7 @@ def cells(path: Path) -> list[tuple[object, ...]]:
 
 @pytest.fixture(scope="module")
 def students() -> list[sample.Student]:
-    """Right, blank, wrong, without metadata, endless, a syntax error, a script: what the sample class has of lesson 2 and 3."""
+    """Right, blank, wrong, without metadata, a syntax error, a script: of the sample class."""
     chosen = [s for s in sample.sample_class() if s.lesson in ("02_spo_regression", "03_stable_dpo")]
     return [s for s in chosen if s.name in ("fermat", "gauss", "kolmogorov", "ostrowski", "ramanujan", "shannon")]
 
@@ -109,7 +115,9 @@ def both(tmp_path_factory: pytest.TempPathFactory, students: list[sample.Student
             book.update_or_create_assignment("02_spo_regression", duedate=DUE)
             grade = book.find_grade("check_spo_loss", "02_spo_regression", "02_spo_regression", "kolmogorov")
             grade.manual_score, grade.extra_credit, grade.needs_manual_grade = 4.5, 0.25, False
-            book.find_comment("spo_loss", "02_spo_regression", "02_spo_regression", "kolmogorov").manual_comment = "Nearly!"
+            book.find_comment(
+                "spo_loss", "02_spo_regression", "02_spo_regression", "kolmogorov"
+            ).manual_comment = "Nearly!"
             book.db.commit()
     assert by_batch(roots[0], jobs=2) == ["graded"] * len(students)
     for folder in ("autograded", "feedback"):
@@ -148,7 +156,10 @@ def test_both_paths_give_the_same_feedback_page(both: tuple[Path, Path], student
         name = f"feedback/{student.name}/{student.lesson}/{student.lesson}.html"
         assert (both[0] / name).read_text() == (both[1] / name).read_text(), student.name
     assert "Nearly!" in (both[0] / "feedback/kolmogorov/02_spo_regression/02_spo_regression.html").read_text()
-    assert "Late submission penalty: 10" in (both[0] / "feedback/fermat/02_spo_regression/02_spo_regression.html").read_text()
+    assert (
+        "Late submission penalty: 10"
+        in (both[0] / "feedback/fermat/02_spo_regression/02_spo_regression.html").read_text()
+    )
 
 
 def test_a_lesson_is_entered_as_generate_assignment_enters_it(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import types
 import warnings
 from codeop import Compile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from grader import wire
@@ -39,7 +40,8 @@ def preparation(isolation: str, limits: Limits) -> Callable[[int], None]:
 
     def process_only(keep: int) -> None:
         os.setsid()
-        pages = int(open("/proc/self/statm").read().split()[0]) if os.path.exists("/proc/self/statm") else 0
+        statm = Path("/proc/self/statm")
+        pages = int(statm.read_text().split()[0]) if statm.exists() else 0
         if pages:
             ceiling = pages * resource.getpagesize() + limits.memory
             resource.setrlimit(resource.RLIMIT_AS, (ceiling, ceiling))
@@ -105,7 +107,7 @@ def define(cells: list[list[Any]], modules: dict[str, str], namespace: dict[str,
 
 
 def notebook_compiler() -> Compile:
-    """Compiles cells as a notebook does: `from __future__` is remembered from one to the next, await needs no function."""
+    """Compiles cells as a notebook does: `from __future__` is remembered, and await needs no function."""
     compiler = Compile()
     compiler.flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     return compiler
@@ -137,7 +139,9 @@ def answer(call: list[Any], namespace: dict[str, Any]) -> dict[str, Any]:
     function = namespace["names"].get(name)
     if not callable(function):
         return {"index": index, "outcome": None}
-    outcome = observe(function, dict(zip(args[::2], map(wire.decode, args[1::2]), strict=True)), tuple(differentiate), of)
+    outcome = observe(
+        function, dict(zip(args[::2], map(wire.decode, args[1::2]), strict=True)), tuple(differentiate), of
+    )
     return {"index": index, "outcome": wire.encode_outcome(outcome)}
 
 

@@ -165,7 +165,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class Run:
-    """What a submission did: an outcome per call, the errors of its cells, the CPU seconds used, and what went wrong."""
+    """What a submission did: an outcome per call, its cells' errors, the CPU seconds used, and what went wrong."""
 
     outcomes: list[Outcome]
     errors: list[Error]
@@ -266,7 +266,9 @@ class Runner:
     def _open_calls(self) -> list[int]:
         limit = self.limits.strikes
         return [
-            i for i, call in enumerate(self.calls) if i not in self.outcomes and self.strikes.get(call.function, 0) < limit
+            i
+            for i, call in enumerate(self.calls)
+            if i not in self.outcomes and self.strikes.get(call.function, 0) < limit
         ]
 
     def _one_child(self, todo: Sequence[int]) -> bool:
@@ -344,7 +346,9 @@ class Runner:
             if message.get("index") != index:
                 return Outcome("died")
             node, case = message.get("outcome"), self.calls[index].case
-            return Outcome("missing") if node is None else plain_outcome(wire.decode_outcome(node), case, self.code.cells)
+            return (
+                Outcome("missing") if node is None else plain_outcome(wire.decode_outcome(node), case, self.code.cells)
+            )
         except (OSError, wire.WireError):
             return Outcome("died")
 
@@ -359,7 +363,7 @@ class Runner:
         number = self.code.cells[0][0] if self.code.cells else 0
         try:
             child.send(wire.dumps(message), 3 * self.limits.call)
-            for number, _ in self.code.cells:  # noqa: B007 - the last number is the answer on failure
+            for number, _ in self.code.cells:
                 data = child.receive(self.limits.cell, self.limits.wall_factor)
                 if data is None:
                     return number

@@ -26,7 +26,7 @@ def warm_up() -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    import matplotlib.pyplot  # noqa: F401
+    import matplotlib.pyplot
     import torch
 
     torch.set_num_threads(1)
