@@ -56,7 +56,9 @@ def explore(draw: Draw, alt: str, **ranges: tuple[float, float, float]) -> None:
 
     look: dict[str, Any] = {"continuous_update": False, "layout": ipywidgets.Layout(width="32em", max_width="100%")}
     sliders = {
-        name: ipywidgets.FloatSlider(value=low, min=low, max=high, step=step, description=name, **look)
+        name: ipywidgets.FloatSlider(
+            value=_middle(low, high, step), min=low, max=high, step=step, description=name, **look
+        )
         for name, (low, high, step) in ranges.items()
     }
     # Not interact(): its Output widget now and then stalls a notebook run without a front end.
@@ -71,6 +73,11 @@ def explore(draw: Draw, alt: str, **ranges: tuple[float, float, float]) -> None:
     from IPython.display import display
 
     display(ipywidgets.VBox([*sliders.values(), frame]))
+
+
+def _middle(low: float, high: float, step: float) -> float:
+    """Where a slider starts: there is something to see on either side."""
+    return low + step * round((high - low) / step / 2)
 
 
 def _drawn(draw: Draw, values: dict[str, float], alt: str) -> str:
