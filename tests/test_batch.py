@@ -283,7 +283,7 @@ def test_the_receipt_says_what_a_mark_was_made_from(course: Path) -> None:
     with closing(engines.Here(SETTINGS)) as engine:
         result = engine.answer(engine.submit(batch.read(Item(path, "x")))).result
     noted = dict(result.receipt)
-    assert noted.pop("seconds") > 0
+    assert 0 <= noted.pop("seconds") < 60  # tenths: finer ones would be a channel out of the sandbox
     assert noted.keys() == {
         "submission", "exercises", "secret", "isolation", "disclosure", "versions", "timestamp",
     }  # fmt: skip
