@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from grader.exercise import Exercise, Misconception, Outcome
-from grader.judge import Judged, error_in_tolerances, flaws_of, same_type
+from grader.judge import Judged, flaws_of, same_type, within
 from grader.values import Opaque, Value, as_array, leaves
 
 Wrong = Mapping[str, Sequence[Outcome]]  # misconception id -> what it does on each case
@@ -37,7 +37,7 @@ def _same(exercise: Exercise, judged: Judged, path: str, want: Value, got: Value
     if isinstance(want, Opaque) or isinstance(got, Opaque) or as_array(want) is None or as_array(got) is None:
         return type(want) is type(got) and bool(want == got)  # an array beside no array: no comparison of entries
     tolerance = judged.case.tolerance or exercise.tolerance
-    return error_in_tolerances(tolerance, judged.case, path, want, got) <= 1
+    return within(tolerance, judged.case, path, want, got)
 
 
 def same_everything(exercise: Exercise, judged: Judged, wrong: Outcome) -> bool:

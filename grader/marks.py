@@ -50,7 +50,7 @@ def repair(nb: Node, chosen: Lesson, ours: Mapping[str, Node]) -> None:
         cell["metadata"].pop("nbgrader", None)
         if grade_id and grade_id not in seen:
             seen.add(grade_id)
-            cell["metadata"]["nbgrader"] = copy.deepcopy(ours[grade_id]["metadata"]["nbgrader"])
+            cell["metadata"]["nbgrader"] = dict(ours[grade_id]["metadata"]["nbgrader"])
     for grade_id, cell in ours.items():
         if grade_id not in seen and cell["metadata"]["nbgrader"]["grade"]:
             nb["cells"].append(copy.deepcopy(cell))
@@ -113,11 +113,10 @@ def outputs_of(exercise: ExerciseResult | None, points: float) -> list[Node]:
     """The outputs of a graded cell: the report for people, its data, and the points for nbgrader."""
     shown = []
     if exercise is not None:
-        alone = SubmissionResult("", "", "graded", exercises=(exercise,))
         data = {
             "text/html": render.report_html(exercise),
             "text/plain": f"{exercise.name}: {render.points_text(points)} / {render.points_text(exercise.max_points)}",
-            MIME: report.to_json([alone])["results"][0]["exercises"][0],
+            MIME: report.exercise_node(exercise),
         }
         shown = [{"output_type": "display_data", "data": data, "metadata": {}}]
     said = {"text/plain": repr(float(points))}

@@ -7,7 +7,7 @@ expected value, unless the course's setting is ``feedback = cases``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 SCHEMA = 1
@@ -71,7 +71,18 @@ def failed(submission: str, assignment: str, problem: str, max_points: float = 0
 
 def to_json(results: list[SubmissionResult]) -> dict[str, Any]:
     """The results as plain JSON types: ``{"schema": 1, "results": [...]}``."""
-    return {"schema": SCHEMA, "results": [asdict(result) for result in results]}
+    return {"schema": SCHEMA, "results": [_node(result) for result in results]}
+
+
+def _node(result: SubmissionResult) -> dict[str, Any]:
+    exercises = [exercise_node(exercise) for exercise in result.exercises]
+    return {**vars(result), "problems": list(result.problems), "exercises": exercises, "receipt": dict(result.receipt)}
+
+
+def exercise_node(exercise: ExerciseResult) -> dict[str, Any]:
+    """One exercise's result as plain JSON types."""
+    groups, hints = ([dict(vars(part)) for part in parts] for parts in (exercise.groups, exercise.diagnosis))
+    return {**vars(exercise), "groups": groups, "diagnosis": hints}
 
 
 def from_json(node: Mapping[str, Any]) -> SubmissionResult:

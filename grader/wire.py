@@ -23,6 +23,8 @@ MAX_ITEMS = 4096
 MAX_LENGTH = 2**14  # of one container in a message, and
 MAX_ENTRIES = 2**17  # of all together: 80 MB of empty containers would become 5 GB of objects
 _NUMERIC = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
+_SIZES = {name: np.dtype(name).itemsize for name in _NUMERIC}
+_NOTHING: list[Any] = ["d", []]
 _HEADER = struct.Struct(">I")
 
 
@@ -59,9 +61,10 @@ def _encode(value: Value) -> list[Any]:
 
 
 def _array(dtype: str, shape: list[int], data: bytes) -> np.ndarray:
-    if dtype not in _NUMERIC or len(shape) > 8 or any(type(n) is not int or n < 0 for n in shape):
+    size = _SIZES.get(dtype)
+    if size is None or len(shape) > 8 or any(type(n) is not int or n < 0 for n in shape):
         raise WireError(f"not a numeric array: {dtype} {shape}")
-    if math.prod(shape) * np.dtype(dtype).itemsize != len(data):
+    if math.prod(shape) * size != len(data):
         raise WireError("array bytes do not match its shape")
     return np.frombuffer(data, dtype=dtype).reshape(shape)
 
@@ -76,6 +79,11 @@ def _tensor(dtype: str, device: str, shape: list[int], data: bytes) -> Tensor:
 def _decode(node: Any, depth: int = 0) -> Value:
     if depth > MAX_DEPTH or not isinstance(node, list) or not node:
         raise WireError("malformed or too deeply nested value")
+    match node:  # most of all there is, first
+        case ["t", str(dtype), str(device), list(shape), bytes(data)]:
+            return _tensor(dtype, device, shape, data)
+        case ["a", str(dtype), list(shape), bytes(data)]:
+            return _array(dtype, shape, data)
     tag, *body = node
     match tag, body:
         case "z", []:
@@ -92,10 +100,6 @@ def _decode(node: Any, depth: int = 0) -> Value:
             return Scalar(kind, x)
         case "o", [str(what)]:
             return Opaque(what[:200])
-        case "a", [str(dtype), list(shape), bytes(data)]:
-            return _array(dtype, shape, data)
-        case "t", [str(dtype), str(device), list(shape), bytes(data)]:
-            return _tensor(dtype, device, shape, data)
         case (("u" | "l"), [list(items)]) if len(items) <= MAX_ITEMS:
             decoded = [_decode(item, depth + 1) for item in items]
             return tuple(decoded) if tag == "u" else decoded
@@ -127,7 +131,8 @@ def loads(data: bytes) -> dict[str, Any]:
             raise WireError("too many entries")
         return container
 
-    hooks: dict[str, Any] = {"list_hook": count, "object_hook": count}
+    # an entry takes a byte at least: a short message cannot hold too many
+    hooks: dict[str, Any] = {"list_hook": count, "object_hook": count} if len(data) > MAX_ENTRIES else {}
     try:
         message = msgpack.unpackb(
             data,
@@ -181,7 +186,7 @@ def decode_outcome(node: Any) -> Outcome:
     """The `Outcome` of a map from `encode_outcome`. Raises `WireError` for anything malformed."""
     match node:
         case {"status": "returned" | "raised" as status, "result": result, "gradients": gradients, "changed": changed}:
-            grads, overwritten = decode(gradients), decode(changed)
+            grads, overwritten = (decode(part) if part != _NOTHING else {} for part in (gradients, changed))
             if isinstance(grads, dict) and isinstance(overwritten, dict):
                 return Outcome(status, decode(result), grads, overwritten, decode_error(node.get("error")))
     raise WireError("malformed outcome")

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grader.exercise import Case, Error, Exercise, Group, Outcome
 from grader.grading import group_results
@@ -18,6 +20,7 @@ from grader.judge import (
     judge_group,
     not_attempted,
     same_type,
+    within,
 )
 from grader.tolerance import EXACT, mixed
 from grader.values import Opaque, Scalar, Tensor, tensor
@@ -243,3 +246,17 @@ def test_same_type() -> None:
     assert not same_type(F32, tensor([5.0], "float64"))
     assert not same_type(1.0, Scalar("float32", 1.0))
     assert same_type(Scalar("float32", 1.0), Scalar("float32", 2.0))
+
+
+SPECIAL = st.lists(st.sampled_from([0.0, 1.0, 1 + 5e-10, 1 + 2e-9, -1.0, 1e300, np.inf, -np.inf, np.nan]), max_size=4)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")  # 0 * inf, in a bound
+@given(SPECIAL, SPECIAL)
+def test_the_quick_verdict_is_the_exact_one(want: list[float], got: list[float]) -> None:
+    """`within` says what the error in tolerances says, for every pair of numbers that compares in a way of its own."""
+    case = Case({"x": 1.0})
+    expected, received = np.array(want), np.array(got)
+    assert within(EXACT, case, "", expected, received) == (
+        error_in_tolerances(EXACT, case, "", expected, received) <= 1
+    )

@@ -52,12 +52,12 @@ Cells = Sequence[tuple[int, str]]
 
 def plain_outcome(outcome: Outcome, case: Case, cells: Cells) -> Outcome:
     """``outcome`` of a call with hidden arguments, without a word of the child's own."""
-    return replace(
-        outcome,
-        result=plain_value(outcome.result),
-        gradients={n: plain_value(outcome.gradients[n]) for n in case.differentiate if n in outcome.gradients},
-        changed={name: None for name in case.args if name in outcome.changed},
-        error=_plain_call_error(outcome.error, cells) if outcome.error else None,
+    return Outcome(
+        outcome.status,
+        plain_value(outcome.result),
+        {n: plain_value(outcome.gradients[n]) for n in case.differentiate if n in outcome.gradients},
+        {name: None for name in case.args if name in outcome.changed},
+        _plain_call_error(outcome.error, cells) if outcome.error else None,
     )
 
 
