@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import io
 import json
 import os
@@ -25,7 +24,7 @@ from unittest.mock import patch
 import common
 from scaling import LESSONS, SETTINGS, order, warm
 
-from grader import classroom, demo, grading, sample, task, writer
+from grader import checks, classroom, demo, grading, sample, task, writer
 from grader.build import venv_first
 from grader.classroom import grade_with
 from grader.course import exercises, graded_lessons, lesson
@@ -33,7 +32,6 @@ from grader.engines import Here
 from grader.judge import Judged, judge_group
 from grader.sandbox import client
 
-checking = importlib.import_module("grader.check")  # `grader.check` itself is the function
 Times = dict[str, float]
 # What is timed: where, which function, under which name. Times inside a timed function are not counted twice.
 STEPS = (
@@ -117,11 +115,11 @@ def check_latency() -> dict[str, Times]:
         exec(lesson(exercise.lesson).setup, names)
         exec(sample.reference(name), names)
         times = []
-        with patch.object(checking, "record"), contextlib.redirect_stdout(io.StringIO()):
+        with patch.object(checks, "record"), contextlib.redirect_stdout(io.StringIO()):
             for _ in range(7):
                 began = time.perf_counter()
-                with contextlib.suppress(checking.CheckFailed):
-                    checking.check(names[name])
+                with contextlib.suppress(checks.CheckFailed):
+                    checks.check(names[name])
                 times.append(1000 * (time.perf_counter() - began))
         found[name] = {"first": round(times[0], 2), "median": round(statistics.median(times[1:]), 2)}
     return found

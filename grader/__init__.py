@@ -10,13 +10,13 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "check": "grader.check",
-    "hint": "grader.check",
-    "progress": "grader.progress",
-    "picture": "grader.picture",
-    "explore": "grader.picture",
-    "palette": "grader.picture",
-    "borrow": "grader.borrow",
+    "check": "grader.checks",
+    "hint": "grader.checks",
+    "progress": "grader.attempts",
+    "picture": "grader.pictures",
+    "explore": "grader.pictures",
+    "palette": "grader.pictures",
+    "borrow": "grader.borrowing",
 }
 __all__ = ["__version__", *_HOMES]
 
@@ -26,7 +26,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'grader' has no attribute {name!r}")
     import importlib
 
-    # All at once, and only then bound: importing a submodule binds its name here, over the function of that name.
-    loaded = {known: getattr(importlib.import_module(home), known) for known, home in _HOMES.items()}
-    globals().update(loaded)
-    return loaded[name]
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -15,7 +15,6 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +55,15 @@ def stale(root: Path = ROOT) -> list[str]:
 def build_notebooks(root: Path, target: Path, source: Path | None = None) -> list[Path]:
     """Write the instructor's notebooks to ``source`` and release them, through nbgrader, to ``target``."""
     source = source or root / "build" / "source"
+    return [_release(root, source, target, name) for name in write_sources(root, source)]
+
+
+def write_sources(root: Path, source: Path) -> list[str]:
+    """Write the instructor's notebook of every lesson below ``source``; the names of the lessons."""
     titles = {path.stem: title_of(path) for path in lesson_files(root)}
     for path in lesson_files(root):
         _write(source / path.stem / f"{path.stem}.ipynb", source_notebook(path, titles))
-    return [_release(root, source, target, name) for name in titles]
+    return list(titles)
 
 
 def source_notebook(path: Path, titles: dict[str, str]) -> str:
@@ -178,8 +182,3 @@ def venv_first() -> None:
     folder = str(Path(sys.executable).parent)
     if shutil.which("alembic") != os.path.join(folder, "alembic"):
         os.environ["PATH"] = folder + os.pathsep + os.environ.get("PATH", "")
-
-
-def lesson_names(root: Path = ROOT) -> Iterator[str]:
-    """Names of the course's lessons, ungraded ones included."""
-    yield from (path.stem for path in lesson_files(root))

@@ -24,8 +24,8 @@ DISTRIBUTION = "preference_optimization_course_checks"  # not the name of the wh
 FOLDER = "preference-optimization-course"
 #: The modules that a learner's notebook needs, and nothing else. A test imports all of them from the wheel alone.
 MODULES = (
-    "__init__", "borrow", "check", "course", "diagnosis", "exercise", "fingerprints", "judge", "magics", "notebook",
-    "observe", "picture", "progress", "render", "tolerance", "values", "wire",
+    "__init__", "attempts", "borrowing", "checks", "course", "diagnosis", "exercise", "fingerprints", "judge", "magics",
+    "notebook", "observe", "pictures", "render", "tolerance", "values", "wire",
     "sandbox/__init__", "sandbox/client", "sandbox/limits", "sandbox/trust",
 )  # fmt: skip
 TEMPLATES = ("check.html.j2", "note.html.j2", "progress.html.j2")

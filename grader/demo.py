@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader import sample
-from grader.build import venv_first
+from grader.build import venv_first, write_sources
 from grader.classroom import ingest as wrap
 from grader.course import ROOT, graded_lessons
 
@@ -51,8 +51,7 @@ def new_course(folder: Path) -> None:
     for name in ("submitted", "autograded", "feedback"):
         shutil.rmtree(folder / name, ignore_errors=True)
     (folder / "gradebook.db").unlink(missing_ok=True)
-    (folder / "build").mkdir(parents=True, exist_ok=True)
-    shutil.copytree(ROOT / "build" / "source", folder / "build" / "source", dirs_exist_ok=True)
+    write_sources(ROOT, folder / "build" / "source")
     shutil.copy(ROOT / "nbgrader_config.py", folder / "nbgrader_config.py")
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from grader import fingerprints, hidden
 from grader.config import feedback
 from grader.course import ROOT, Lesson, solution_source
-from grader.course import lesson as course_lesson
 from grader.diagnosis import diagnose, same_values
 from grader.exercise import Case, Exercise, Group, Misconception, Outcome
 from grader.explain import case_lines
@@ -289,8 +288,3 @@ def cell_errors(submission: Submission, run: Run) -> list[str]:
         where = f"cell {error.cell}, line {error.line}" if error.line else f"cell {error.cell}"
         lines.append(f"{where}: {error.type}: {error.message[:200]}" + (f" in `{quoted}`" if quoted else ""))
     return lines
-
-
-def lesson_for(name: str) -> Lesson:
-    """The lesson called ``name``; CourseError where there is none."""
-    return course_lesson(name)

@@ -1,6 +1,6 @@
 """Call a function on a case and write down what it did, as plain values.
 
-Used in the learner's own kernel (`grader.check`) and in the confined child. torch is touched only where a case
+Used in the learner's own kernel (`grader.checks`) and in the confined child. torch is touched only where a case
 holds tensors, so lesson 3 never imports it.
 """
 

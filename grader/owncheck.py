@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from grader import render
-from grader.check import run_checks, summary
+from grader.attempts import record
+from grader.checks import run_checks, summary
 from grader.notebook import Submission
 from grader.observe import CELL
-from grader.progress import record
 from grader.sandbox.child import execute, install_stubs, notebook_compiler
 
 

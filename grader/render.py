@@ -18,7 +18,7 @@ from grader.tolerance import Tolerance
 from grader.values import Opaque, Scalar, Tensor, Value, as_array, dtype_of, kind_of, leaves
 
 if TYPE_CHECKING:
-    from grader.check import Checked
+    from grader.checks import Checked
     from grader.exercise import Exercise
     from grader.report import ExerciseResult, SubmissionResult
 
@@ -190,7 +190,7 @@ def _groups(checked: Checked) -> list[dict[str, Any]]:
 
 def check_html(checked: Checked) -> str:
     """A check as HTML for a notebook, at home in light and dark themes."""
-    from grader.check import summary
+    from grader.checks import summary
 
     context = {"passed": checked.passed, "summary": summary(checked), "hints": checked.misconceptions}
     return _templates().get_template("check.html.j2").render(groups=_groups(checked), **context)
@@ -198,7 +198,7 @@ def check_html(checked: Checked) -> str:
 
 def check_text(checked: Checked) -> str:
     """A check as plain text; one line when all is well."""
-    from grader.check import summary
+    from grader.checks import summary
 
     lines = [summary(checked)]
     if checked.passed:

@@ -136,10 +136,6 @@ def test_fingerprints_are_compared_as_numbers(a: object, b: object, alike: bool)
     assert build._alike(a, b) is alike
 
 
-def test_lessons_in_order() -> None:
-    assert list(build.lesson_names(ROOT)) == [path.stem for path in lesson_files(ROOT)]
-
-
 def test_percent_files_end_as_files_do() -> None:
     for path in lesson_files(ROOT):
         text = path.read_text(encoding="utf-8")

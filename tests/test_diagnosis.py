@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support import grade, solved
 
-from grader.check import run_checks
+from grader.checks import run_checks
 from grader.course import exercises
 from grader.diagnosis import diagnose
 from grader.exercise import Case, Exercise, Group, Misconception, Outcome

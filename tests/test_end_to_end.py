@@ -41,9 +41,9 @@ from support import (
 
 from grader import demo, hidden, render, sample
 from grader.course import exercises
+from grader.course import lesson as course_lesson
 from grader.exercise import Case
 from grader.grading import Grader, reference_code
-from grader.grading import lesson_for as course_lesson
 from grader.notebook import load
 from grader.sandbox.client import Call
 from grader.values import as_array, leaves, tensor

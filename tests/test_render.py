@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from grader import render
-from grader.check import CheckFailed, run_checks
+from grader.checks import CheckFailed, run_checks
 from grader.course import exercises
 from grader.exercise import Case
 from grader.report import ExerciseResult, GroupResult, Hint, SubmissionResult

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from grader import fingerprints, hidden
-from grader.check import run_checks
+from grader.checks import run_checks
 from grader.course import ROOT, Lesson, lesson
 from grader.diagnosis import same_everything
 from grader.exercise import Exercise, Group, Misconception, Outcome

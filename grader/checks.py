@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from grader import fingerprints
+from grader.attempts import record
 from grader.course import exercises
 from grader.diagnosis import diagnose
 from grader.exercise import Case, Exercise, Misconception, Outcome
 from grader.judge import Judged, Verdict, is_property, judge_group, not_attempted
 from grader.observe import observe
-from grader.progress import record
 from grader.values import Tensor
 
 

@@ -16,9 +16,9 @@ from support import ROOT
 
 from grader import check as check_function
 from grader import fingerprints, hidden, hint, sample
-from grader.check import CheckFailed, live_import_flaw, run_checks, summary
+from grader.attempts import shares
+from grader.checks import CheckFailed, live_import_flaw, run_checks, summary
 from grader.course import exercises
-from grader.progress import shares
 
 NUMPY = frozenset({"numpy"})
 HELPERS = {"dpo_loss": "implicit_reward", "dpo_grad": "implicit_reward", "reward_kl_frontier": "optimal_policy"}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.attempts import progress, record, shares, store
 from grader.course import exercises
-from grader.progress import progress, record, shares, store
 
 
 def test_the_place_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
