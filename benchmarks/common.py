@@ -123,10 +123,15 @@ class Watch:
 
 
 def kinds(lesson: str, mistakes: int = 8) -> list[tuple[float, str, dict[str, str]]]:
-    """(share, kind, answers) of what a class hands in for a lesson: right, blank, one mistake, unfinished, broken."""
+    """(share, kind, answers) of what a class hands in for a lesson: right, blank, one mistake, unfinished, broken.
+
+    Right answers are written in ten ways, so that they differ in their last digits as people's do.
+    """
     names = [name for name, exercise in exercises().items() if exercise.lesson == lesson]
-    right = {name: sample.reference(name) for name in names}
-    found = [(0.55, "right", right), (0.06, "blank", {}), (0.04, "unfinished", {names[0]: right[names[0]]})]
+    ways = sample.right_answers(lesson)
+    right = ways[0]
+    found = [(0.55 / len(ways), "right", way) for way in ways]
+    found += [(0.06, "blank", {}), (0.04, "unfinished", {names[0]: right[names[0]]})]
     for name in names:
         ids = [m.id for m in hidden.misconceptions(name) if not m.parts][:mistakes]
         share = 0.32 / (len(names) * len(ids))
@@ -148,7 +153,7 @@ def make_class(folder: Path, lessons: Sequence[str], size: int, seed: int = 0, e
         lesson = lessons[number % len(lessons)]
         shares = np.array([share for share, _, _ in mixed[lesson]])
         _, kind, answers = mixed[lesson][rng.choice(len(shares), p=shares / shares.sum())]
-        if loops and number % loops == loops // 8:
+        if loops and number % loops == loops // 2:
             name = list(mixed[lesson][0][2])[-1]
             kind, answers = "endless loop", {**mixed[lesson][0][2], name: sample.ENDLESS.format(name=name)}
         own = {name: f"{text}\n# handed in by student {number}\n" for name, text in answers.items()}

@@ -1,7 +1,7 @@
 """Time per submission and memory as a class grows, gradebook and feedback included.
 
 The class hands in what classes hand in: right answers, blanks, known mistakes, syntax errors, scripts, notebooks that
-lost their metadata, and two endless loops in a thousand. The workers are warm before the clock starts, and the
+lost their metadata, and an endless loop in a thousand. The workers are warm before the clock starts, and the
 gradebook is there; what starting takes is reported beside it. Each size gets a course of its own.
 
     python benchmarks/scaling.py --sizes 100 1000 10000 --json build/scaling.json
@@ -52,7 +52,7 @@ def warm(engine: Engine, root: Path, jobs: int) -> float:
 
 def measured(engine: Engine, root: Path, size: int, jobs: int) -> dict[str, Any]:
     """One class, graded."""
-    kinds = common.make_class(common.course(root) / "submitted", LESSONS, size, seed=size, endless=0.002)
+    kinds = common.make_class(common.course(root) / "submitted", LESSONS, size, seed=size, endless=0.001)
     open_gradebook(root)
     load = common.load()
     with common.Watch() as memory:

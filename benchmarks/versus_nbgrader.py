@@ -5,7 +5,7 @@ start counts: stock grades one submission before the clock starts and then runs 
 workers grade a few. The grader's start is reported beside. It grades the submissions many times over, as many as a
 class has.
 
-    python benchmarks/versus_nbgrader.py --submissions 6 --json build/versus.json
+    python benchmarks/versus_nbgrader.py --submissions 12 --json build/versus.json
 """
 
 from __future__ import annotations
@@ -39,14 +39,16 @@ Marks = dict[str, dict[str, float]]  # student -> exercise -> points
 
 
 def drawn(size: int) -> Answers:
-    """What a class hands in: every other one right, the others with one mistake, unfinished, blank or broken."""
+    """What a class hands in: every other one right in its own way, the others with one mistake, unfinished, broken."""
     names = [name for name, exercise in exercises().items() if exercise.lesson == LESSON]
-    right = {name: sample.reference(name) for name in names}
+    ways = sample.right_answers(LESSON)
+    right = ways[0]
     others: Answers = [{}, {names[0]: right[names[0]]}, {**right, names[0]: right[names[0]].replace(":", "", 1)}]
     for name in reversed(names):
         ids = [m.id for m in hidden.misconceptions(name) if not m.parts][:4]
         others[:0] = [{**right, name: sample.wrong_answer(name, mistake)} for mistake in ids[::2]]
-    return [right if number % 2 == 0 else others[number // 2 % len(others)] for number in range(size)]
+    turns = [others if number % 2 else ways for number in range(size)]
+    return [kinds[number // 2 % len(kinds)] for number, kinds in enumerate(turns)]
 
 
 def put(root: Path, student: str, notebook: dict[str, Any]) -> None:
@@ -130,7 +132,7 @@ def unequal(mine: Marks, theirs: Marks, size: int, copies: int) -> list[str]:
 def main() -> None:
     """Run both, compare the marks, write the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--submissions", type=int, default=6, help="different ones, graded by both")
+    parser.add_argument("--submissions", type=int, default=12, help="different ones, graded by both")
     parser.add_argument("--class-size", type=int, default=200, help="of the grader: copies of these submissions")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path)

@@ -14,23 +14,26 @@ import numpy as np
 
 from grader.exercise import Error, Outcome
 from grader.values import Opaque, Scalar, Tensor, Value
-from grader.wire import MAX_DEPTH, MAX_ITEMS, encode
+from grader.wire import MAX_DEPTH, MAX_ITEMS, dtype_name, encode
 
 MAX_BYTES = 64 * 2**20
+_PLAIN = frozenset((bool, int, float, str))
 CELL = "<cell "  # learner code is compiled with the filename `<cell N>`
 
 
 def thaw(value: Value) -> Any:
     """The live object of a value: a fresh, writable array or tensor, so that no call sees another's."""
-    if isinstance(value, Tensor):
-        import torch
+    kind = type(value)
+    if kind is np.ndarray:
+        return value.copy()
+    if kind is not Tensor:
+        return value
+    import torch
 
-        if value.device == "meta":
-            return torch.empty(value.data.shape, dtype=getattr(torch, value.dtype), device="meta")
-        return torch.from_numpy(np.array(value.data)).to(getattr(torch, value.dtype)).to(value.device)
-    if isinstance(value, np.ndarray):
-        return np.array(value)
-    return value
+    if value.device == "meta":
+        return torch.empty(value.data.shape, dtype=getattr(torch, value.dtype), device="meta")
+    live = torch.from_numpy(value.data.copy())
+    return live if value.dtype == dtype_name(value.data.dtype) else live.to(getattr(torch, value.dtype))
 
 
 def freeze(live: Any, depth: int = 0) -> Value:
@@ -43,7 +46,7 @@ def freeze(live: Any, depth: int = 0) -> Value:
 
 def _freeze(live: Any, kind: type, depth: int) -> Value:
     # issubclass(type(x), ...) and unbound methods: `__class__` and overridden methods of x have no say
-    if live is None or kind in (bool, int, float, str):
+    if live is None or kind in _PLAIN:
         return live
     if issubclass(kind, np.ndarray):
         return _freeze_array(np.asarray(live))
@@ -78,18 +81,20 @@ def _freeze_array(live: np.ndarray) -> Value:
         return Opaque(f"numpy.ndarray of dtype {live.dtype}")
     if live.nbytes > MAX_BYTES:  # nbytes counts elements, also of a broadcast view: measured before any copy
         return Opaque(f"numpy.ndarray of {live.size} elements, too large")
+    if live.dtype.itemsize <= 8 and live.dtype.isnative:
+        return np.array(live)
     return np.array(live, dtype="float64" if live.dtype.itemsize > 8 else live.dtype.newbyteorder("="))
 
 
 def _freeze_tensor(torch: Any, live: Any) -> Value:
     plain = torch.Tensor.detach(live)
-    dtype, device = str(plain.dtype).removeprefix("torch."), str(plain.device)
-    if plain.numel() * plain.element_size() > MAX_BYTES:
+    dtype, device = dtype_name(plain.dtype).removeprefix("torch."), dtype_name(plain.device)
+    if plain.nbytes > MAX_BYTES:  # of all elements, also of an expanded view
         return Opaque(f"torch.Tensor of {plain.numel()} elements, too large")
     if device == "meta":
         return Tensor(np.broadcast_to(np.zeros((), "float32"), tuple(plain.shape)), dtype, device)
     stored = plain.float() if dtype == "bfloat16" else plain
-    data = stored.cpu().resolve_neg().numpy()
+    data = (stored if device == "cpu" else stored.cpu()).resolve_neg().numpy()
     return Tensor(np.array(data), dtype, device) if data.dtype.kind in "biuf" else Opaque(f"torch.Tensor of {dtype}")
 
 
@@ -118,16 +123,17 @@ def observe(
 
 def _untouched(live: Any, value: Value) -> bool:
     """Whether an argument still holds what it was made from, to the bit."""
-    if value is None or isinstance(value, bool | int | float | str):
+    kind = type(value)
+    if value is None or kind in _PLAIN:
         return True
-    data = value.data if isinstance(value, Tensor) else value
-    if isinstance(data, np.ndarray) and data.dtype.kind in "biuf" and getattr(value, "dtype", "") != "bfloat16":
-        try:
-            now = sys.modules["torch"].Tensor.detach(live).numpy() if isinstance(value, Tensor) else live
-            if type(now) is np.ndarray and now.dtype == data.dtype:
-                return bool(now.shape == data.shape and now.tobytes() == data.tobytes())
-        except Exception:  # noqa: BLE001 - on another device, or made unreadable: compare the slow way
-            pass
+    try:
+        now, data = live, value
+        if kind is Tensor and value.dtype != "bfloat16":
+            now, data = sys.modules["torch"].Tensor.detach(live).numpy(), value.data
+        if type(now) is type(data) is np.ndarray and now.dtype == data.dtype:
+            return bool(now.shape == data.shape and now.tobytes() == data.tobytes())
+    except Exception:  # noqa: BLE001 - on another device, or made unreadable: compare the slow way
+        pass
     return encode(freeze(live)) == encode(value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import symtable
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,17 @@ class Bound:
 
     cell: int
     node: ast.stmt
+
+    @functools.cached_property
+    def used(self) -> frozenset[str]:
+        """Names it looks up outside itself: a local variable is not the global of the same name."""
+        todo, found = [symtable.symtable(ast.unparse(self.node), "<statement>", "exec")], set[str]()
+        while todo:
+            table = todo.pop()
+            top = table.get_type() == "module"
+            found |= {s.get_name() for s in table.get_symbols() if s.is_referenced() and (top or s.is_global())}
+            todo += table.get_children()
+        return frozenset(found)
 
 
 def import_flaw(
@@ -39,16 +51,16 @@ def import_flaw(
 
 def _bindings(cells: Sequence[tuple[int, str]]) -> dict[str, Bound]:
     """Name -> the last top-level statement that binds it."""
-    found: dict[str, Bound] = {}
-    for number, source in cells:
-        try:
-            body = ast.parse(source).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        for node in body:
-            for name in bound_names(node):
-                found[name] = Bound(number, _only(node, name))
-    return found
+    return {name: bound for cell in cells for name, bound in _bound_in(*cell).items()}
+
+
+@functools.lru_cache(64)  # a lesson's setup cell is everybody's, and a submission is asked about each of its functions
+def _bound_in(number: int, source: str) -> dict[str, Bound]:
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    return {name: Bound(number, _only(node, name)) for node in body for name in bound_names(node)}
 
 
 def _only(node: ast.stmt, name: str) -> ast.stmt:
@@ -68,20 +80,8 @@ def _reachable(bindings: Mapping[str, Bound], function: str) -> Iterator[Bound]:
         if bound is None:
             continue
         yield bound
-        used = _globals_used(bound.node)
-        todo += sorted(used - seen)
-        seen |= used
-
-
-def _globals_used(node: ast.stmt) -> set[str]:
-    """Names a statement looks up outside itself: a local variable is not the global of the same name."""
-    todo, found = [symtable.symtable(ast.unparse(node), "<statement>", "exec")], set[str]()
-    while todo:
-        table = todo.pop()
-        top = table.get_type() == "module"
-        found |= {s.get_name() for s in table.get_symbols() if s.is_referenced() and (top or s.is_global())}
-        todo += table.get_children()
-    return found
+        todo += sorted(bound.used - seen)
+        seen |= bound.used
 
 
 def _all_imports(node: ast.AST, modules: Mapping[str, str]) -> Iterator[tuple[str, int]]:

@@ -52,6 +52,16 @@ def wrong_answer(function: str, misconception: str, which: str = "wrong") -> str
     return "\n\n".join(kept) + "\n"
 
 
+def right_answers(lesson: str) -> list[dict[str, str]]:
+    """The lesson solved in ten ways: the course's own and, one after the other, the known sound variants."""
+    names = [name for name, exercise in exercises().items() if exercise.lesson == lesson]
+    ways: dict[str, list[str]] = {}
+    for name in names:
+        sound = [wrong_answer(name, variant, "sound") for variant in hidden.implementations(name, "sound")]
+        ways[name] = [reference(name), *sound]
+    return [{name: ways[name][number % len(ways[name])] for name in names} for number in range(10)]
+
+
 def answered(lesson: str, answers: Mapping[str, str], root: Path = ROOT, strip: bool = False) -> Notebook:
     """The released notebook of ``lesson`` with ``answers`` in its solution cells."""
     path = root / "notebooks" / lesson / f"{lesson}.ipynb"

@@ -7,7 +7,6 @@ sender: unknown tags, wrong sizes, deep nesting and foreign dtypes raise `WireEr
 from __future__ import annotations
 
 import functools
-import math
 import struct
 from typing import Any
 
@@ -23,7 +22,7 @@ MAX_ITEMS = 4096
 MAX_LENGTH = 2**14  # of one container in a message, and
 MAX_ENTRIES = 2**17  # of all together: 80 MB of empty containers would become 5 GB of objects
 _NUMERIC = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
-_SIZES = {name: np.dtype(name).itemsize for name in _NUMERIC}
+_DTYPES = {name: np.dtype(name) for name in _NUMERIC}
 _NOTHING: list[Any] = ["d", []]
 _HEADER = struct.Struct(">I")
 
@@ -32,10 +31,16 @@ class WireError(ValueError):
     """Bytes that are not a message of this protocol."""
 
 
-_dtype_name = functools.cache(str)  # numpy spells a dtype's name anew each time, in 30 µs
+dtype_name = functools.cache(str)  # of a dtype or a device: numpy spells it anew each time, in 30 µs
 
 
 def _encode(value: Value) -> list[Any]:
+    kind = type(value)
+    if kind is np.ndarray:  # most of all there is, first
+        return ["a", dtype_name(value.dtype), list(value.shape), value.tobytes()]
+    if kind is Tensor:
+        data = b"" if value.device == "meta" else value.data.tobytes()
+        return ["t", value.dtype, value.device, list(value.data.shape), data]
     if value is None:
         return ["z"]
     if isinstance(value, bool):
@@ -48,11 +53,6 @@ def _encode(value: Value) -> list[Any]:
         return ["s", value[:1000]]
     if isinstance(value, Scalar):
         return ["n", value.kind, value.number]
-    if isinstance(value, np.ndarray):
-        return ["a", _dtype_name(value.dtype), list(value.shape), value.tobytes()]
-    if isinstance(value, Tensor):
-        data = b"" if value.device == "meta" else value.data.tobytes()
-        return ["t", value.dtype, value.device, list(value.data.shape), data]
     if isinstance(value, dict):
         return ["d", [[key, _encode(item)] for key, item in value.items()]]
     if isinstance(value, tuple | list):
@@ -61,12 +61,15 @@ def _encode(value: Value) -> list[Any]:
 
 
 def _array(dtype: str, shape: list[int], data: bytes) -> np.ndarray:
-    size = _SIZES.get(dtype)
-    if size is None or len(shape) > 8 or any(type(n) is not int or n < 0 for n in shape):
-        raise WireError(f"not a numeric array: {dtype} {shape}")
-    if math.prod(shape) * size != len(data):
-        raise WireError("array bytes do not match its shape")
-    return np.frombuffer(data, dtype=dtype).reshape(shape)
+    kind = _DTYPES.get(dtype)
+    size = kind.itemsize if kind is not None and len(shape) <= 8 else -1
+    for length in shape:
+        if type(length) is not int or length < 0:
+            size = -1
+        size *= length
+    if size != len(data):
+        raise WireError(f"not a numeric array: {len(data)} bytes for {dtype[:20]} {shape[:9]}")
+    return np.ndarray(shape, kind, data)
 
 
 def _tensor(dtype: str, device: str, shape: list[int], data: bytes) -> Tensor:
@@ -77,13 +80,17 @@ def _tensor(dtype: str, device: str, shape: list[int], data: bytes) -> Tensor:
 
 
 def _decode(node: Any, depth: int = 0) -> Value:
-    if depth > MAX_DEPTH or not isinstance(node, list) or not node:
+    if depth > MAX_DEPTH or type(node) is not list or not node:
         raise WireError("malformed or too deeply nested value")
-    match node:  # most of all there is, first
-        case ["t", str(dtype), str(device), list(shape), bytes(data)]:
-            return _tensor(dtype, device, shape, data)
-        case ["a", str(dtype), list(shape), bytes(data)]:
-            return _array(dtype, shape, data)
+    match node[0], len(node):  # most of all there is, first
+        case "t", 5:
+            _, dtype, device, shape, data = node
+            if type(dtype) is type(device) is str and type(shape) is list and type(data) is bytes:
+                return _tensor(dtype, device, shape, data)
+        case "a", 4:
+            _, dtype, shape, data = node
+            if type(dtype) is str and type(shape) is list and type(data) is bytes:
+                return _array(dtype, shape, data)
     tag, *body = node
     match tag, body:
         case "z", []:
@@ -176,8 +183,8 @@ def encode_outcome(outcome: Outcome) -> dict[str, Any]:
     return {
         "status": outcome.status,
         "result": encode(outcome.result),
-        "gradients": encode(dict(outcome.gradients)),
-        "changed": encode(dict(outcome.changed)),
+        "gradients": encode(dict(outcome.gradients)) if outcome.gradients else _NOTHING,
+        "changed": encode(dict(outcome.changed)) if outcome.changed else _NOTHING,
         "error": [error.type, error.cell, error.line, error.message] if error else None,
     }
 
