@@ -23,12 +23,16 @@ class ScaffoldError(ValueError):
 
 @dataclass(frozen=True)
 class Plan:
-    """Names of a new exercise. ``module``: of its file in ``grader/lessons``; ``fresh``: whether the lesson is new."""
+    """Names of a new exercise. ``module``: of its file in ``grader/lessons``; ``fresh``: whether the lesson is new.
+
+    ``position``: which exercise of its lesson it will be, from 1.
+    """
 
     lesson: str
     function: str
     module: str
     fresh: bool
+    position: int
 
 
 def plan(lesson: str, function: str = "", root: Path = ROOT) -> Plan:
@@ -47,8 +51,11 @@ def plan(lesson: str, function: str = "", root: Path = ROOT) -> Plan:
         raise ScaffoldError(f"the course has a function {function} already (grader/hidden/{function})")
     if clash := [p.stem for p in (root / "solutions").glob(f"{lesson[:2]}_*.py") if p.stem != lesson]:
         raise ScaffoldError(f"number {lesson[:2]} is taken by {clash[0]}")
-    fresh = not (root / "solutions" / f"{lesson}.py").exists()
-    return Plan(lesson, function, stem if fresh else f"{stem}_{function}", fresh)
+    percent = root / "solutions" / f"{lesson}.py"
+    if not percent.exists():
+        return Plan(lesson, function, stem, True, 1)
+    before = re.findall(r"^# ## Exercise \d", percent.read_text(encoding="utf-8"), re.MULTILINE)
+    return Plan(lesson, function, f"{stem}_{function}", False, len(before) + 1)
 
 
 def files(chosen: Plan, root: Path = ROOT) -> dict[Path, str]:
@@ -81,6 +88,7 @@ def _text(template: str, chosen: Plan) -> str:
         function=chosen.function,
         constant=chosen.function.upper(),
         module=chosen.module,
+        position=chosen.position,
     )
 
 

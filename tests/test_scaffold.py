@@ -36,6 +36,15 @@ def test_what_is_written(root: Path) -> None:
     assert "{{" not in "".join(path.read_text(encoding="utf-8") for path in made)
 
 
+def test_exercises_of_a_lesson_are_numbered(root: Path) -> None:
+    percent = root / "solutions/05_my_lesson.py"
+    for name in ("first_loss", "second_loss"):
+        scaffold.create("05_my_lesson", name, root)
+    text = percent.read_text(encoding="utf-8")
+    assert "## Exercise 1. `first_loss`" in text
+    assert "## Exercise 2. `second_loss`" in text
+
+
 def test_todos_are_listed_until_they_are_done(root: Path) -> None:
     """Each with file and line, as many as there are lines with the mark; none is left once the marks are gone."""
     made = scaffold.create("05_my_lesson", "my_loss", root)

@@ -196,7 +196,7 @@ class Run:
 
 @dataclass
 class Child:
-    """A running child: its pid and our end of its socket."""
+    """A running child: its pid, our end of its socket, and the CPU seconds it had used when we last waited for it."""
 
     pid: int
     channel: socket.socket
@@ -305,14 +305,14 @@ class Runner:
                 if outcome.status in ("timeout", "died"):
                     name = self.calls[index].function
                     self.strikes[name] = self.strikes.get(name, 0) + 1
-                if self.seconds + child.cpu() > self.limits.submission:
+                if self.seconds + child.used > self.limits.submission:
                     break
             return True
         except _Later:
             self.worker.import_the_rest()
             return True
         finally:
-            self.seconds += child.used
+            self.seconds += child.cpu()
             self.worker.reap(child)
 
     def _cut_down(self, cell: int) -> bool:
