@@ -20,6 +20,7 @@ from grader.course import ROOT, CourseError, Lesson, defined_names
 from grader.magics import to_python
 from grader.report import ExerciseResult, SubmissionResult
 
+UNANSWERED = "No response."  # what nbgrader puts beside an untouched stub
 MIME = "application/vnd.preference-optimization-course.report+json"
 Node = dict[str, Any]
 
@@ -134,7 +135,7 @@ def feedback_of(nb: Node, score: float, max_score: float, late_penalty: float = 
         exercises += [_reported(output) for output in cell.get("outputs", []) if MIME in output.get("data", {})]
         if "score" in meta and exercises and meta["grade_id"] == f"check_{exercises[-1].name}":
             exercises[-1] = replace(exercises[-1], points=meta["score"])  # a human may have changed it
-        if meta.get("comment"):
+        if meta.get("comment") not in (None, "", UNANSWERED):  # the report says so, and optional cells need no answer
             comments.append(str(meta["comment"]))
         if meta.get("solution"):
             code[meta["grade_id"]] = notebook.source_of(cell)
@@ -214,5 +215,5 @@ def unanswered(nb: Node, ours: Mapping[str, Node]) -> dict[str, str | None]:
     for cell in nb["cells"]:
         grade_id = notebook.grade_id_of(cell)
         if grade_id in ours and ours[grade_id]["metadata"]["nbgrader"]["solution"]:
-            found[grade_id] = "No response." if cell["source"] == ours[grade_id]["source"] else None
+            found[grade_id] = UNANSWERED if cell["source"] == ours[grade_id]["source"] else None
     return found

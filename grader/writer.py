@@ -27,6 +27,7 @@ from grader.build import venv_first
 from grader.coursefolder import CourseFolder
 from grader.files import RecordingError, write_whole
 from grader.lessonrows import Cells, cells_of, enter_version
+from grader.marks import UNANSWERED
 from grader.task import Graded
 
 ATTEMPTS = 5  # at one submission, when another writer is in the way
@@ -164,7 +165,8 @@ class Writer:
                 comments.append(comment.manual_comment if comment.manual_comment is not None else comment.auto_comment)
         nb.late_submission_penalty = self._penalty(record, submission, sum(scores.values()))
         maximum = sum(points for _, points in cells.graded.values())
-        return Facts(scores, tuple(c for c in comments if c), maximum, nb.late_submission_penalty or 0.0)
+        said = tuple(c for c in comments if c not in (None, "", UNANSWERED))
+        return Facts(scores, said, maximum, nb.late_submission_penalty or 0.0)
 
     def _submission(self, record: Record, cells: Cells) -> Any:
         submission = self._one(api.SubmittedAssignment, assignment_id=cells.assignment, student_id=record.student)

@@ -155,6 +155,10 @@ def test_both_paths_give_the_same_feedback_page(both: tuple[Path, Path], student
     for student in students:
         name = f"feedback/{student.name}/{student.lesson}/{student.lesson}.html"
         assert (both[0] / name).read_text() == (both[1] / name).read_text(), student.name
+    blank = next(student for student in students if not student.answers)
+    page = (both[0] / f"feedback/{blank.name}/{blank.lesson}/{blank.lesson}.html").read_text()
+    assert "not attempted" in page
+    assert "No response." not in page  # nbgrader's comment, which would also stand beside cells that need no answer
     assert "Nearly!" in (both[0] / "feedback/kolmogorov/02_spo_regression/02_spo_regression.html").read_text()
     assert (
         "Late submission penalty: 10"
