@@ -52,7 +52,7 @@ def _leaves(x):
     return [(str(i), v) for i, v in enumerate(x)] if isinstance(x, tuple) else [("", x)]
 
 def _dtype(x):
-    return str(getattr(x, "dtype", type(x).__name__)).removeprefix("torch.")
+    return "float" if isinstance(x, float) else str(getattr(x, "dtype", type(x).__name__)).removeprefix("torch.")
 
 def _made(value, dtype, device):
     if not dtype:
@@ -77,7 +77,7 @@ def _case(function, aspects, args, wanted, gradients, of, kind):
         assert "dtype" not in aspects or _dtype(found[path]) == dtype
         assert "shape" not in aspects or np.shape(_numbers(found[path])) == shape
     if "kind" in aspects:
-        assert type(got).__name__ == kind
+        assert ("float" if isinstance(got, float) else type(got).__name__) == kind
     for a, b in zip(live, before):
         assert np.array_equal(_numbers(a), b, equal_nan=True)
     if "gradient" in aspects:

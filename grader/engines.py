@@ -160,7 +160,7 @@ _grader: Grader | None = None  # of this worker process
 
 def _start(settings: Settings) -> None:
     global _grader
-    _grader = Grader(settings.secret, settings.isolation, settings.disclosure)
+    _grader = Grader(settings.secret, settings.isolation, settings.disclosure, ahead=True)
     _grader.warm_up()
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -50,7 +50,7 @@ class Grader:
     """Grades submissions of any lesson. Close it, or use it in a ``with`` block.
 
     ``disclosure``: ``scores`` (verdicts only), ``hints`` (also the failed property and the hint), ``cases`` (also a
-    failing case's numbers); the course's setting where it is not given.
+    failing case's numbers); the course's setting where it is not given. ``ahead``: see `Worker`; for a batch.
     """
 
     secret: str
@@ -59,6 +59,7 @@ class Grader:
     root: Path = ROOT
     limits: Limits = LIMITS
     worker: Worker | None = None
+    ahead: bool = False
     _prepared: dict[str, Prepared] = field(default_factory=dict)
     _calls: dict[str, list[Call]] = field(default_factory=dict)  # of a lesson
     _wrong: dict[str, dict[str, list[Outcome]]] = field(default_factory=dict)
@@ -75,7 +76,7 @@ class Grader:
     def warm_up(self) -> None:
         """Start the warm worker, without waiting for it."""
         if self.worker is None:
-            self.worker = Worker(self.isolation, self.limits, wait=False)
+            self.worker = Worker(self.isolation, self.limits, self.ahead)
 
     def give(self, prepared: Prepared) -> None:
         """Take over an exercise's cases from a grader that knows the secret."""
@@ -83,13 +84,13 @@ class Grader:
 
     def run(self, code: Code, calls: Sequence[Call]) -> Run:
         """Run calls in the sandbox, starting the warm worker on first use."""
-        if self.worker is None:
-            self.worker = Worker(self.isolation, self.limits)
+        self.warm_up()
+        assert self.worker is not None
         try:
             return self.worker.run(code, calls)
         except WorkerGone:  # not this submission's doing, most likely: once more, with a new one
             self.worker.close()
-            self.worker = Worker(self.isolation, self.limits)
+            self.worker = Worker(self.isolation, self.limits, self.ahead)
             return self.worker.run(code, calls)
 
     def prepared(self, lesson: Lesson, exercise: Exercise) -> Prepared:

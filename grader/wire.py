@@ -127,7 +127,7 @@ def dumps(message: dict[str, Any]) -> bytes:
     return packed
 
 
-def loads(data: bytes) -> dict[str, Any]:
+def loads(data: bytes | bytearray) -> dict[str, Any]:
     """The message in ``data``. Raises `WireError` for anything that is not one."""
     left = MAX_ENTRIES
 

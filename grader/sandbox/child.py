@@ -82,14 +82,16 @@ def receive(channel: socket.socket) -> dict[str, Any] | None:
     return wire.loads(_exactly(channel, int.from_bytes(header, "big"))) if header else None
 
 
-def _exactly(channel: socket.socket, size: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < size:
-        part = channel.recv(min(size - len(parts), 2**20))
-        if not part:
-            return b""
-        parts += part
-    return bytes(parts)
+def _exactly(channel: socket.socket, size: int) -> bytearray:
+    """``size`` bytes, or none where the channel ends before."""
+    data = bytearray(size)
+    left = memoryview(data)
+    while left:
+        taken = channel.recv_into(left)
+        if not taken:
+            return bytearray()
+        left = left[taken:]
+    return data
 
 
 def define(cells: list[list[Any]], modules: dict[str, str], namespace: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -134,14 +136,14 @@ def _run_cell(number: int, source: str, compiler: Compile, names: dict[str, Any]
 
 
 def answer(call: list[Any], namespace: dict[str, Any]) -> dict[str, Any]:
-    """The outcome of one call ``[index, function, args, differentiate, of]``."""
-    index, name, args, differentiate, of = call
-    function = namespace["names"].get(name)
+    """The outcome of one call: its number, and its function, arguments and what to differentiate as a message."""
+    index, message = call
+    asked = wire.loads(message)
+    function, args = namespace["names"].get(asked["function"]), asked["args"]
     if not callable(function):
         return {"index": index, "outcome": None}
-    outcome = observe(
-        function, dict(zip(args[::2], map(wire.decode, args[1::2]), strict=True)), tuple(differentiate), of
-    )
+    given = dict(zip(args[::2], map(wire.decode, args[1::2]), strict=True))
+    outcome = observe(function, given, tuple(asked["differentiate"]), asked["of"])
     return {"index": index, "outcome": wire.encode_outcome(outcome)}
 
 

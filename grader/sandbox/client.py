@@ -6,6 +6,7 @@ A child that hangs, dies or writes garbage costs the call it was on; a new child
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import os
 import select
@@ -23,9 +24,9 @@ from grader.sandbox.limits import LIMITS, Limits
 from grader.sandbox.trust import plain_cell_error, plain_outcome
 from grader.values import Opaque
 
-BATCH = 128  # calls in one message
+BATCH = 2**15  # bytes of calls in one message, or one call alone; several times as much fits into a socket unread
 KNOWN = 32  # different answers to one call that are kept as read
-PAUSE = 0.002  # seconds in which a child answers many calls: woken by each, we would spend its time on it
+PAUSE = 0.001  # seconds in which a child answers many calls: woken by each, we would spend its time on it
 
 
 class SandboxError(RuntimeError):
@@ -66,10 +67,11 @@ class Call:
         return id(outcome) in self._kept
 
     @functools.cached_property
-    def message(self) -> list[object]:
-        """What the child is sent, behind the call's number. Made once for a whole class."""
+    def message(self) -> bytes:
+        """What the child is sent beside the call's number. Made once for a whole class."""
         args = [part for name, value in self.case.args.items() for part in (name, wire.encode(value))]
-        return [self.function, args, list(self.case.differentiate), self.case.of]
+        asked = {"differentiate": list(self.case.differentiate), "of": self.case.of}
+        return wire.dumps({"function": self.function, "args": args, **asked})
 
 
 @dataclass
@@ -101,12 +103,18 @@ def definitions(source: str) -> str:
 
 
 class Worker:
-    """A warm worker process. ``isolation``: ``confined`` (Landlock and seccomp) or ``process``."""
+    """A warm worker process. ``isolation``: ``confined`` (Landlock and seccomp) or ``process``.
 
-    def __init__(self, isolation: str = "confined", limits: Limits = LIMITS, wait: bool = True) -> None:
+    ``ahead``: after a submission, the next child is started while the answers of the last are judged.
+    """
+
+    def __init__(self, isolation: str = "confined", limits: Limits = LIMITS, ahead: bool = False) -> None:
         self.limits = limits
         self.isolation = isolation
+        self.ahead = ahead
         self.whole = False
+        self._next: socket.socket | None = None  # our end, of a child that was asked for
+        self._reaping = 0  # children whose end is asked for and not yet confirmed
         self._control, theirs = socket.socketpair()
         script = Path(__file__).with_name("worker.py")
         command = [sys.executable, "-I", "-B", str(script), str(theirs.fileno()), isolation]
@@ -115,8 +123,6 @@ class Worker:
         )
         theirs.close()
         self._ready = False
-        if wait:
-            self.wait()
 
     def wait(self) -> None:
         """Until the worker is warm. SandboxError when it cannot start."""
@@ -127,8 +133,10 @@ class Worker:
             raise SandboxError("the warm worker did not start: " + "".join(last))
 
     def close(self) -> None:
-        """End the worker. Its children are already gone."""
+        """End the worker, and the child that waits for work; others are gone already."""
         self._control.close()
+        if self._next is not None:
+            self._next.close()
         self._process.wait()
         if self._process.stderr:
             self._process.stderr.close()
@@ -148,24 +156,41 @@ class Worker:
     def fork(self) -> Child:
         """A fresh child. SandboxError when the worker is gone."""
         self.wait()
-        ours, theirs = socket.socketpair()
-        try:
-            socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
-        except OSError:
-            raise WorkerGone from None
-        finally:
-            theirs.close()
+        self._ask()
+        ours, self._next = self._next, None
+        assert ours is not None
+        self._confirm()
         answer = self._take(8)
         if len(answer) != 8:
             raise WorkerGone
         return Child(int.from_bytes(answer, "little"), ours)
 
+    def _ask(self) -> None:
+        """Ask for a child, unless one was asked for."""
+        if self._next is not None:
+            return
+        ours, theirs = socket.socketpair()
+        try:
+            socket.send_fds(self._control, [b"fork...."], [theirs.fileno()])
+        except OSError:
+            raise WorkerGone from None
+        finally:
+            theirs.close()
+        self._next = ours
+
+    def _confirm(self) -> None:
+        while self._reaping:
+            self._reaping -= 1
+            if self._take(8) != b"reaped..":
+                raise WorkerGone
+
     def import_the_rest(self) -> None:
         """Import what few submissions need, before the next fork. SandboxError when the worker is gone."""
         try:
-            self._control.sendall(b"rest")
+            self._control.sendall(b"rest....")
         except OSError:
             pass
+        self._confirm()
         if self._take(8) != b"imported":
             raise WorkerGone
         self.whole = True
@@ -177,11 +202,17 @@ class Worker:
             self._control.sendall(child.pid.to_bytes(8, "little"))
         except OSError:
             raise WorkerGone from None
-        self._take(8)
+        self._reaping += 1
 
     def run(self, code: Code, calls: Sequence[Call]) -> Run:
         """Define ``code`` in a child and answer ``calls``, restarting it for what a dead child left open."""
-        return Runner(self, code, calls).run()
+        done = Runner(self, code, calls).run()
+        if self.ahead:
+            with contextlib.suppress(WorkerGone):  # this one is done; the next will meet it
+                self._ask()
+        else:
+            self._confirm()
+        return done
 
 
 @dataclass(frozen=True)
@@ -331,15 +362,16 @@ class Runner:
     def _answers(self, child: Child, todo: Sequence[int]) -> Iterator[tuple[int, Outcome]]:
         """(index, outcome) for the calls of ``todo`` until the child stops answering.
 
-        Calls go over in batches: the child reads a whole batch before it answers the first, on that call's time.
+        Calls go over in batches: the child reads a whole one before it answers its first call, on that call's time.
+        The next one follows then, so that the child need not wait for us, if it is small enough for us not to wait.
         """
-        for start in range(0, len(todo), BATCH):
-            batch = todo[start : start + BATCH]
-            try:
-                child.send(wire.dumps({"calls": [[i, *self.calls[i].message] for i in batch]}), 3 * self.limits.call)
-            except (OSError, wire.WireError):
+        batches = list(self._batches(todo))
+        ahead = False
+        for number, batch in enumerate(batches):
+            if not (ahead or self._sent(child, batch)):
                 yield batch[0], Outcome("died")
                 return
+            ahead = False
             for index in batch:
                 strikes = self.strikes.get(self.calls[index].function, 0)
                 if strikes >= self.limits.strikes:
@@ -348,6 +380,33 @@ class Runner:
                 yield index, outcome
                 if outcome.status in ("timeout", "died"):
                     return
+                if index == batch[0] and number + 1 < len(batches) and self._small(batches[number + 1]):
+                    ahead = self._sent(child, batches[number + 1])
+
+    def _batches(self, todo: Sequence[int]) -> Iterator[list[int]]:
+        """``todo`` in pieces of at most `BATCH` bytes, or of one call."""
+        batch: list[int] = []
+        room = 0
+        for index in todo:
+            room -= len(self.calls[index].message)
+            if room < 0 and batch:
+                yield batch
+                batch = []
+            if not batch:
+                room = BATCH - len(self.calls[index].message)
+            batch.append(index)
+        if batch:
+            yield batch
+
+    def _small(self, batch: Sequence[int]) -> bool:
+        return len(batch) > 1 or len(self.calls[batch[0]].message) <= BATCH
+
+    def _sent(self, child: Child, batch: Sequence[int]) -> bool:
+        try:
+            child.send(wire.dumps({"calls": [[i, self.calls[i].message] for i in batch]}), 3 * self.limits.call)
+        except (OSError, wire.WireError):
+            return False
+        return True
 
     def _read(self, data: bytes) -> dict[str, object]:
         """A message of the child. Raises `_Later` when it needs more than the worker has imported so far."""

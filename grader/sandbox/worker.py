@@ -86,7 +86,7 @@ def main(control: socket.socket, isolation: str) -> None:
     control.sendall(b"ready...")
     forks = 0
     while True:
-        request, fds, _, _ = socket.recv_fds(control, 16, 1)
+        request, fds, _, _ = socket.recv_fds(control, 8, 1)  # requests have 8 bytes and may come close together
         if not request:
             return
         if fds:
@@ -94,11 +94,11 @@ def main(control: socket.socket, isolation: str) -> None:
             if forks == MANY and sys.platform == "linux":
                 gather_pages()
             control.sendall(_fork(control, fds[0], child, confine).to_bytes(8, "little"))
-        elif request == b"rest":
+        elif request == b"rest....":
             import_the_rest()
             control.sendall(b"imported")
         else:
-            _reap(int.from_bytes(request[:8], "little"))
+            _reap(int.from_bytes(request, "little"))
             control.sendall(b"reaped..")
 
 
