@@ -235,6 +235,7 @@ def progress_html(rows: Sequence[tuple[str, str, float]]) -> str:
     return _templates().get_template("progress.html.j2").render(rows=rows)
 
 
+@functools.lru_cache(1024)  # a class has few different ones, and each is shown twice
 def report_html(exercise: ExerciseResult, heading: bool = True) -> str:
     """One exercise's report as an HTML fragment."""
     return _templates().get_template("report.html.j2").render(e=exercise, heading=heading)

@@ -24,9 +24,9 @@ from grader.sandbox.limits import LIMITS, Limits
 from grader.sandbox.trust import plain_cell_error, plain_outcome
 from grader.values import Opaque
 
-BATCH = 2**15  # bytes of calls in one message, or one call alone; several times as much fits into a socket unread
+BATCH = 2**16  # bytes of calls in one message, or one call alone; as much fits into a socket unread
 KNOWN = 32  # different answers to one call that are kept as read
-PAUSE = 0.001  # seconds in which a child answers many calls: woken by each, we would spend its time on it
+PAUSE = 0.002  # seconds in which a child answers many calls: woken by each, we would spend its time on it
 
 
 class SandboxError(RuntimeError):
@@ -261,13 +261,15 @@ class Child:
         """
         started = deadline = None
         while (data := self._frame()) is None:
-            if started is None or deadline is None:
+            if started is None:
+                started, patience = self.cpu(), time.monotonic() + cpu * wall_factor
                 time.sleep(PAUSE)
-                started, deadline = self.cpu(), time.monotonic() + cpu * wall_factor - self._waited()
-            left = min(deadline + self._waited() - time.monotonic(), cpu - (self.cpu() - started))
-            if left <= 0:
-                return None
-            if not select.select([self.channel], [], [], min(left, 0.25) + 0.001)[0]:
+            else:  # nothing came, or not all of it: only now is it worth asking the kernel
+                deadline = deadline or patience - self._waited()
+                left = min(deadline + self._waited() - time.monotonic(), cpu - (self.cpu() - started))
+                if left <= 0:
+                    return None
+            if not select.select([self.channel], [], [], min(cpu, 0.25) / 4)[0]:
                 continue
             part = self.channel.recv(2**20)
             if not part:
