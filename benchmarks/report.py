@@ -171,11 +171,27 @@ def latency(found: dict[str, Result]) -> str:
     return f"{table(['', 'median', 'best'], rows)}\n\n{text}\n\n{conditions(r)}"
 
 
+def hostile(found: dict[str, Result]) -> str:
+    """A class with hostile submissions in it."""
+    r = found["hostile"]
+    others = r["submissions"] - r["hostile"]
+    text = (
+        f"{r['submissions']:,} submissions of `{r['lesson']}`, {r['hostile']} of them hostile: "
+        f"{r['other_marks_changed']} of the {others} others have another mark than in a class of their own, "
+        f"{r['others_failed']} of them failed, and {len(r['hostile_with_points'])} of the hostile ones earned a point. "
+        f"{r['hostile_refused']} of the {r['hostile_files']} that are no notebooks were refused with a reason and a "
+        f"page each; the code of the rest ran into its limits. With them, the class took {r['seconds']:.0f} s, "
+        f"without them {r['seconds_without_hostile']:.0f} s; starting the workers is in both."
+    )
+    return f"{text}\n\n{conditions(r)}"
+
+
 BLOCKS: dict[str, Callable[[dict[str, Result]], str]] = {
     "versus": versus,
     "scaling": scaling,
     "breakdown": breakdown,
     "latency": latency,
+    "hostile": hostile,
 }
 
 

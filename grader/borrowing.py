@@ -9,7 +9,7 @@ from typing import Any
 from grader.course import defined_names, exercises
 from grader.magics import to_python
 from grader.notebook import SubmissionError, code_cells, notebook_json
-from grader.sandbox.client import definitions
+from grader.sandbox.calls import definitions
 
 
 def borrow(name: str, folder: Path | None = None) -> Callable[..., Any]:

@@ -26,7 +26,7 @@ FOLDER = "preference-optimization-course"
 MODULES = (
     "__init__", "attempts", "borrowing", "checks", "course", "diagnosis", "exercise", "fingerprints", "judge", "magics",
     "notebook", "observe", "pictures", "render", "tolerance", "values", "wire",
-    "sandbox/__init__", "sandbox/client", "sandbox/limits", "sandbox/trust",
+    "sandbox/__init__", "sandbox/calls",
 )  # fmt: skip
 TEMPLATES = ("check.html.j2", "note.html.j2", "progress.html.j2")
 NEEDS = (

@@ -34,7 +34,7 @@ def progress() -> Iterator[Callable[[int, int], None]]:
         yield update
 
 
-def printable(text: str, width: int = 60) -> str:
+def printable(text: str, width: int = 120) -> str:
     """``text`` without control characters, its beginning cut: file names come from strangers."""
     clean = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     return clean if len(clean) <= width else f"…{clean[1 - width :]}"

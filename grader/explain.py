@@ -13,7 +13,7 @@ import numpy as np
 from grader.exercise import Exercise, Group
 from grader.judge import Judged, Verdict, error_in_tolerances, flaws_of, judge_group, pairs
 from grader.rules import import_flaw
-from grader.sandbox.client import Call
+from grader.sandbox.calls import Call
 from grader.values import Tensor, Value, as_array, kind_of
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from grader.notebook import Submission, assemble, script_cells
 from grader.receipt import is_absent, receipt
 from grader.report import ExerciseResult, GroupResult, Hint, SubmissionResult
 from grader.rules import import_flaw
-from grader.sandbox.client import Call, Code, Run, Worker, WorkerGone
+from grader.sandbox.calls import Call, Code, Run
+from grader.sandbox.client import Worker, WorkerGone
 from grader.sandbox.limits import LIMITS, Limits
 from grader.values import Opaque, Tensor, Value
 
@@ -257,11 +258,15 @@ def failing_case(exercise: Exercise, verdict: Verdict) -> str:
 
 
 def advice(verdicts: Sequence[Verdict], hints: Sequence[Hint], disclosure: str) -> str:
-    """Where to look when no misconception matches: the first group that costs points and fails on a public example."""
+    """Where to look when no misconception matches: the first group that costs points and fails on a public example.
+
+    Not where a call was stopped: `check` knows no limits and would hang.
+    """
     if hints or disclosure == "scores":
         return ""
     for verdict in verdicts:
-        public = [i for i, _ in verdict.flaws if verdict.judged and verdict.judged[i].case.expected is not None]
+        failing = [verdict.judged[i] for i, _ in verdict.flaws if verdict.judged]
+        public = [j for j in failing if j.case.expected is not None and j.received.status in ("returned", "raised")]
         if public and verdict.group.weight:
             name = verdict.group.name
             return f"Run check in the notebook: its public example of “{name}” fails too, with numbers to compare."

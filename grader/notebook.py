@@ -27,7 +27,7 @@ from grader.course import (
     ungraded_lessons,
 )
 from grader.magics import parses, to_python, written_module
-from grader.sandbox.client import Code
+from grader.sandbox.calls import Code
 
 MAX_BYTES = 100 * 2**20
 MAX_CODE = 2**20  # characters of code; outputs may be large, code that is would take minutes and gigabytes to parse

@@ -21,7 +21,8 @@ from grader.notebook import Submission
 from grader.proofs import lessons, runs, structure
 from grader.proofs.model import Defect, FunctionProof, Proof, Row
 from grader.sample import reference
-from grader.sandbox.client import Call, Worker
+from grader.sandbox.calls import Call
+from grader.sandbox.client import Worker
 from grader.scaffold import todos_of
 
 RATE = 0.95  # of the misconceptions come back under their own id

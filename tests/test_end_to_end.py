@@ -45,7 +45,7 @@ from grader.course import lesson as course_lesson
 from grader.exercise import Case
 from grader.grading import Grader, reference_code
 from grader.notebook import load
-from grader.sandbox.client import Call
+from grader.sandbox.calls import Call
 from grader.values import as_array, leaves, tensor
 
 DPO = "03_stable_dpo"

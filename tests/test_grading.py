@@ -13,8 +13,8 @@ from support import functions, grade
 from grader import grading, sample, wire
 from grader.exercise import Case, Error, Outcome
 from grader.grading import Grader
-from grader.sandbox import client
-from grader.sandbox.client import Call
+from grader.sandbox import calls
+from grader.sandbox.calls import Call
 
 DPO = "03_stable_dpo"
 
@@ -48,10 +48,10 @@ def test_errors_and_large_answers_are_not_kept(data: bytes) -> None:
 
 def test_only_so_many_answers_are_kept() -> None:
     call = Call("f", Case({"x": 1}))
-    for number in range(3 * client.KNOWN):
+    for number in range(3 * calls.KNOWN):
         outcome = call.outcome(answer(float(number)), read)
         assert outcome.result == number
-        assert len(call._known) == len(call._kept) <= client.KNOWN
+        assert len(call._known) == len(call._kept) <= calls.KNOWN
 
 
 def answers() -> dict[str, dict[str, str]]:
@@ -107,3 +107,11 @@ def test_results_are_forgotten_before_they_fill_the_memory(warm: Grader, monkeyp
     for given in sample.right_answers(DPO)[:4]:
         assert grade(warm, sample.answered(DPO, given)).points == 10.0
         assert len(warm._alike) <= 2
+
+
+def test_a_loop_without_end_is_not_sent_to_check(warm: Grader) -> None:
+    """In a notebook nothing would stop it."""
+    name = functions(DPO)[0]
+    (first, *_) = grade(warm, sample.answered(DPO, {name: sample.ENDLESS.format(name=name)})).exercises
+    assert "took too long" in first.groups[0].message
+    assert first.advice == ""

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from grader.exercise import Case, Error
-from grader.sandbox.client import Call, Code, Run, Worker, definitions
+from grader.sandbox.calls import Call, Code, Run, definitions
+from grader.sandbox.client import Worker
 from grader.sandbox.limits import LIMITS
 from grader.values import Opaque, Tensor, tensor
 

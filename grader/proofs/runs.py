@@ -20,7 +20,7 @@ from grader.proofs.model import Defect, Row
 from grader.report import ExerciseResult
 from grader.rules import import_flaw
 from grader.sample import answered, wrong_answer
-from grader.sandbox.client import Call
+from grader.sandbox.calls import Call
 from grader.sandbox.limits import LIMITS
 from grader.tolerance import Tolerance
 
