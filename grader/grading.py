@@ -7,29 +7,26 @@ answers and (only once a submission fails) the misconceptions' answers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from grader import fingerprints, hidden
 from grader.config import feedback
-from grader.course import ROOT, Lesson, solution_source
+from grader.course import ROOT, Lesson
 from grader.diagnosis import diagnose, same_values
 from grader.exercise import Case, Exercise, Group, Misconception, Outcome
-from grader.explain import case_lines
-from grader.judge import Judged, Verdict, is_property, judge_group, not_attempted
-from grader.notebook import Submission, assemble, script_cells
+from grader.expected import merged, reference_code, upcast
+from grader.judge import Judged, judge_group, not_attempted
+from grader.notebook import Submission
 from grader.receipt import is_absent, receipt
-from grader.report import ExerciseResult, GroupResult, Hint, SubmissionResult
+from grader.report import ExerciseResult, Hint, SubmissionResult
 from grader.rules import import_flaw
 from grader.sandbox.calls import Call, Code, Run
 from grader.sandbox.client import Worker, WorkerGone
 from grader.sandbox.limits import LIMITS, Limits
-from grader.values import Opaque, Tensor, Value
+from grader.scoring import advice, cell_errors, group_results
 
-FLOATS = ("float16", "bfloat16", "float32")
 CALLS = 1000  # of known implementations in one child
 ALIKE = 256  # results of an exercise that are kept for submissions with the very same answers
 
@@ -173,7 +170,7 @@ class Grader:
         flaw = import_flaw(code.cells, exercise.name, exercise.imports, code.modules) if exercise.imports else ""
         if not kept:
             return self._exercise_result(submission.lesson, prepared, received, flaw)
-        key = (id(prepared), flaw, *map(id, received))
+        key = (id(prepared), self.disclosure, flaw, *map(id, received))
         if key not in self._alike:
             if len(self._alike) >= ALIKE:
                 self._alike.clear()
@@ -223,93 +220,3 @@ class Grader:
             return []
         wrong = self.wrong(lesson, prepared, [m.id for m in likely])
         return diagnose(exercise, judged, known, wrong)
-
-
-def group_results(
-    exercise: Exercise, verdicts: Sequence[Verdict], total: float, disclosure: str
-) -> tuple[GroupResult, ...]:
-    """Points and messages per group. Property groups count once some group of numbers is right."""
-    by_name = {v.group.name: v for v in verdicts}
-    weights = sum(g.weight for g in exercise.groups)
-    some_numbers = any(v.passed and v.group.weight and not is_property(v.group) for v in verdicts)
-    results = []
-    for group in exercise.groups:
-        verdict = by_name.get(group.name)
-        worth = round(total * group.weight / weights, 6)
-        passed = verdict is not None and verdict.passed
-        message = (
-            "" if passed else "not attempted" if verdict is None else verdict.flaws[0][1].text if verdict.flaws else ""
-        )
-        if passed and is_property(group) and not some_numbers:
-            passed, message = False, "counts once at least one group of values is right"
-        shown = message if disclosure != "scores" else ""
-        case = failing_case(exercise, verdict) if verdict and disclosure == "cases" else ""
-        results.append(GroupResult(group.name, worth if passed else 0.0, worth, passed, shown, group.idea, case))
-    return tuple(results)
-
-
-def failing_case(exercise: Exercise, verdict: Verdict) -> str:
-    """A group's first failing case (hidden ones first) with its numbers: for ``feedback = cases``."""
-    failing = [verdict.judged[index] for index, flaw in verdict.flaws if verdict.judged and flaw.aspect != "imports"]
-    if not failing:
-        return ""
-    shown = next((judged for judged in failing if judged.case.expected is None), failing[0])
-    return "\n".join(case_lines(exercise, verdict.group, shown))
-
-
-def advice(verdicts: Sequence[Verdict], hints: Sequence[Hint], disclosure: str) -> str:
-    """Where to look when no misconception matches: the first group that costs points and fails on a public example.
-
-    Not where a call was stopped: `check` knows no limits and would hang.
-    """
-    if hints or disclosure == "scores":
-        return ""
-    for verdict in verdicts:
-        failing = [verdict.judged[i] for i, _ in verdict.flaws if verdict.judged]
-        public = [j for j in failing if j.case.expected is not None and j.received.status in ("returned", "raised")]
-        if public and verdict.group.weight:
-            name = verdict.group.name
-            return f"Run check in the notebook: its public example of “{name}” fails too, with numbers to compare."
-    return ""
-
-
-def reference_code(lesson: Lesson, root: Path = ROOT) -> Code:
-    """The lesson's solution cells, loaded from ``solutions/`` like any submission."""
-    text = solution_source(lesson.name, root).read_text(encoding="utf-8")
-    code, _ = assemble(script_cells(text), lesson)
-    return code
-
-
-def upcast(case: Case) -> Case:
-    """The case with floating tensors as float64: where the reference computes expected values."""
-    args = {
-        k: Tensor(v.data.astype(np.float64), "float64", v.device) if isinstance(v, Tensor) and v.dtype in FLOATS else v
-        for k, v in case.args.items()
-    }
-    return replace(case, args=args)
-
-
-def merged(native: Outcome, precise: Outcome) -> Outcome:
-    """Kinds, shapes and dtypes of the native run with the numbers of the float64 run."""
-    return replace(native, result=_merge(native.result, precise.result), gradients=precise.gradients)
-
-
-def _merge(native: Value, precise: Value) -> Value:
-    if isinstance(native, dict):
-        return {key: _merge(item, precise[key]) for key, item in native.items()}
-    if isinstance(native, tuple):
-        return tuple(_merge(a, b) for a, b in zip(native, precise, strict=True))
-    if isinstance(native, Tensor) and native.device != "meta":
-        return Tensor(precise.data, native.dtype, native.device)
-    return Opaque("reference answered nothing") if native is None else precise
-
-
-def cell_errors(submission: Submission, run: Run) -> list[str]:
-    """One line per cell that raised while it was run: where, what, and the learner's own line."""
-    lines = []
-    for error in run.errors[:10]:
-        source = submission.sources.get(error.cell, "").splitlines()
-        quoted = source[error.line - 1].strip()[:120] if 0 < error.line <= len(source) else ""
-        where = f"cell {error.cell}, line {error.line}" if error.line else f"cell {error.cell}"
-        lines.append(f"{where}: {error.type}: {error.message[:200]}" + (f" in `{quoted}`" if quoted else ""))
-    return lines

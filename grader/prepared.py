@@ -41,7 +41,7 @@ def _outcome(outcome: Outcome) -> list[Any]:
 
 
 def _encode(value: Value) -> list[Any]:
-    """As `wire.encode`, but a tensor keeps its float64 numbers beside a smaller dtype (see `grader.grading.merged`)."""
+    """As `wire.encode`, but a tensor keeps its float64 numbers beside a smaller dtype (`grader.expected.merged`)."""
     if isinstance(value, Tensor) and value.device != "meta":
         return ["t", value.dtype, value.device, wire.encode(value.data)]
     if isinstance(value, dict):

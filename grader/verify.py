@@ -16,7 +16,8 @@ from pathlib import Path
 from grader import hidden
 from grader.course import ROOT, exercises
 from grader.exercise import Exercise
-from grader.grading import Grader, reference_code
+from grader.expected import reference_code
+from grader.grading import Grader
 from grader.notebook import Submission
 from grader.proofs import lessons, runs, structure
 from grader.proofs.model import Defect, FunctionProof, Proof, Row

@@ -43,7 +43,8 @@ from grader import demo, hidden, render, sample
 from grader.course import exercises
 from grader.course import lesson as course_lesson
 from grader.exercise import Case
-from grader.grading import Grader, reference_code
+from grader.expected import reference_code
+from grader.grading import Grader
 from grader.notebook import load
 from grader.sandbox.calls import Call
 from grader.values import as_array, leaves, tensor

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.exercise import Case, Error, Exercise, Group, Outcome
-from grader.grading import group_results
 from grader.judge import (
     Judged,
     Verdict,
@@ -22,6 +21,7 @@ from grader.judge import (
     same_type,
     within,
 )
+from grader.scoring import group_results
 from grader.tolerance import EXACT, mixed
 from grader.values import Opaque, Scalar, Tensor, tensor
 

@@ -13,7 +13,8 @@ from grader.checks import run_checks
 from grader.course import ROOT, Lesson, lesson
 from grader.diagnosis import same_everything
 from grader.exercise import Exercise, Group, Misconception, Outcome
-from grader.grading import Grader, Prepared, reference_code
+from grader.expected import reference_code
+from grader.grading import Grader, Prepared
 from grader.judge import Judged, Verdict, error_in_tolerances, judge_group, pairs
 from grader.notebook import Submission, assemble, code_cells
 from grader.proofs.model import Defect, Row
