@@ -34,10 +34,21 @@ def progress() -> Iterator[Callable[[int, int], None]]:
         yield update
 
 
-def printable(text: str, width: int = 120) -> str:
-    """``text`` without control characters, its beginning cut: file names come from strangers."""
-    clean = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-    return clean if len(clean) <= width else f"…{clean[1 - width :]}"
+def printable(text: str) -> str:
+    """``text`` without control characters: file names come from strangers."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _path(text: str) -> str:
+    """The end of a path, which says whose it is."""
+    clean = printable(text)
+    return clean if len(clean) <= 120 else f"…{clean[-119:]}"
+
+
+def _reason(text: str) -> str:
+    """The beginning of what is wrong; the whole stands on the page."""
+    clean = printable(text)
+    return clean if len(clean) <= 160 else f"{clean[:159]}…"
 
 
 def print_results(results: Sequence[SubmissionResult], skipped: int = 0, summary: Sequence[str] = ()) -> None:
@@ -56,7 +67,7 @@ def print_results(results: Sequence[SubmissionResult], skipped: int = 0, summary
     for r in shown:
         marks = ", ".join(f"{e.name} {points_text(e.points)}/{points_text(e.max_points)}" for e in r.exercises)
         points = f"{points_text(r.points)} / {points_text(r.max_points)}" if r.status == "graded" else "failed"
-        table.add_row(Text(printable(r.submission)), points, Text(marks or printable(" ".join(r.problems), 160)))
+        table.add_row(Text(_path(r.submission)), points, Text(marks or _reason(" ".join(r.problems))))
     console = Console(width=None if sys.stdout.isatty() else 160)
     if shown:
         console.print(table)

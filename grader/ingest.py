@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
+from grader.console import printable
 from grader.identities import Identify, IngestError, identities
 from grader.marks import wrapped
 from grader.notebook import MAX_BYTES
@@ -70,7 +71,7 @@ def ingest(archive: Path, assignment: str, to: Path, identify: Identify) -> tupl
 
 
 def _shown(name: str) -> str:
-    clean = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
+    clean = printable(name)
     return clean if len(clean) <= 100 else f"{clean[:60]}…{clean[-39:]}"
 
 

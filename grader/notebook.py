@@ -218,8 +218,8 @@ def lesson_of(cells: Sequence[Cell], name: str) -> str:
     best = max(counts.values(), default=0)
     if best == 0:
         raise SubmissionError(
-            f"{name}: defines none of the graded functions ({', '.join(exercises())}); "
-            "name the lesson with --assignment"
+            f"{name}: defines no graded function; name the lesson with --assignment "
+            f"(the functions are {', '.join(exercises())})"
         )
     leaders = [lesson_name for lesson_name, count in counts.items() if count == best]
     named = [lesson_name for lesson_name in leaders if lesson_name in name] or leaders

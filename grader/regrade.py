@@ -11,6 +11,7 @@ from pathlib import Path
 
 from grader import batch
 from grader.batch import Item, Settings
+from grader.console import printable
 from grader.render import points_text
 from grader.report import ExerciseResult, SubmissionResult
 from grader.resultfiles import ResultsError
@@ -121,8 +122,8 @@ def lines(moves: Sequence[Move], total: int) -> Iterator[str]:
     """The comparison for a terminal. ``total``: how many were graded again."""
     for move in moves:
         change = f"{points_text(move.before)} → {points_text(move.after)} ({_signed(move.after - move.before)})"
-        yield f"{_printable(move.submission)}  {move.lesson}  {change}"
-        yield from (f"    {_printable(reason)}" for reason in move.why)
+        yield f"{printable(move.submission)}  {move.lesson}  {change}"
+        yield from (f"    {printable(reason)}" for reason in move.why)
         if move.causes:
             yield f"    because: {'; '.join(move.causes)}"
     up, down = sum(m.after > m.before for m in moves), sum(m.after < m.before for m in moves)
@@ -131,7 +132,3 @@ def lines(moves: Sequence[Move], total: int) -> Iterator[str]:
 
 def _signed(change: float) -> str:
     return f"{'+' if change > 0 else '−' if change < 0 else '±'}{points_text(abs(change))}"
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -130,4 +130,5 @@ FRONTIER = Tolerance(
     "second term is the rounding of what cancels where the KL is near 0",
     _frontier_bound,
 )
-ALL = (KL_SUM, LOGP, SPO, SIX_DIGITS, EXACT, DYADIC, WORKED_LOSS, PRINTED, OPTIMAL, FRONTIER)
+#: Every tolerance of this file: those of a cluster's workers are found by their names.
+ALL = tuple(value for value in list(globals().values()) if isinstance(value, Tolerance))

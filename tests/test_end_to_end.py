@@ -40,7 +40,7 @@ from support import (
 )
 
 from grader import demo, hidden, render, sample
-from grader.course import exercises
+from grader.course import exercises, graded_lessons
 from grader.course import lesson as course_lesson
 from grader.exercise import Case
 from grader.expected import reference_code
@@ -51,7 +51,7 @@ from grader.values import as_array, leaves, tensor
 
 DPO = "03_stable_dpo"
 KNOWN = ", ".join(exercises())
-LESSON_NAMES = ", ".join(MARKS)
+LESSON_NAMES = ", ".join(graded_lessons())
 
 
 def results_of(path: Path) -> dict[str, dict[str, Any]]:
@@ -121,7 +121,7 @@ UNGRADABLE: list[tuple[str, bytes, str]] = [
     ("empty.ipynb", b"", "empty.ipynb: not a notebook, its JSON is broken at line 1; open it in Jupyter and save it again"),  # noqa: E501
     ("other.ipynb", b'{"a": 1}', "other.ipynb: JSON, but not a notebook (it has no cells); submit the .ipynb file"),
     ("report.pdf", b"%PDF", "report.pdf: not a notebook (.ipynb) or Python file (.py); submit one of these"),
-    ("prose.py", b"x = 1\n", f"prose.py: defines none of the graded functions ({KNOWN}); name the lesson with --assignment"),  # noqa: E501
+    ("prose.py", b"x = 1\n", f"prose.py: defines no graded function; name the lesson with --assignment (the functions are {KNOWN})"),  # noqa: E501
     ("two.py", b"def spo_loss(): pass\ndef dpo_loss(): pass\n",
      "two.py: fits 02_spo_regression and 03_stable_dpo alike; say which with --assignment"),
 ]  # fmt: skip
