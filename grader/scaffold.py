@@ -68,8 +68,14 @@ def files(chosen: Plan, root: Path = ROOT) -> dict[Path, str]:
     if chosen.fresh:
         made[percent] = _text("lesson.py", chosen)
     else:
-        made[percent] = percent.read_text(encoding="utf-8").rstrip("\n") + "\n" + _text("exercise.py", chosen)
+        made[percent] = _graded_too(percent.read_text(encoding="utf-8"), chosen) + "\n" + _text("exercise.py", chosen)
     return made
+
+
+def _graded_too(text: str, chosen: Plan) -> str:
+    """A lesson's text with the function added to the row of its card that lists the graded ones."""
+    row = r"^(# \| \*\*Graded\*\* \|.*`\w+`)"
+    return re.sub(row, rf"\1, `{chosen.function}`", text, count=1, flags=re.MULTILINE).rstrip("\n")
 
 
 HIDDEN = ("init", "cases", "wrong", "sound")
@@ -110,19 +116,22 @@ def todos(root: Path = ROOT) -> list[str]:
 
 
 def todos_of(exercise: Exercise, root: Path = ROOT) -> list[str]:
-    """The open TODOs in the files of one exercise; those of a lesson's file go to its first exercise."""
-    return [todo for todo in todos(root) if _owner(root, todo.partition(":")[0]) == exercise.name]
+    """The open TODOs in the files of one exercise; what stands above a lesson's first exercise is that one's."""
+    return [todo for todo in todos(root) if _owner(root, *todo.split(":")[:2]) == exercise.name]
 
 
-def _owner(root: Path, path: str) -> str:
-    """The exercise that a file belongs to; the last of the course where nothing tells."""
+def _owner(root: Path, path: str, line: str) -> str:
+    """The exercise that a line of a file belongs to; the last of the course where nothing tells."""
     parts, known = Path(path).parts, exercises()
     if parts[1] == "hidden":
         return parts[2]
+    text = (root / path).read_text(encoding="utf-8")
     if parts[0] == "solutions":
-        mine = [name for name, exercise in known.items() if exercise.lesson == Path(path).stem]
+        above = "\n".join(text.splitlines()[: int(line)])
+        headings: list[str] = re.findall(r"^# ## Exercise[^`\n]*`(\w+)`", above, re.MULTILINE)
+        mine = [name for name in reversed(headings) if name in known]
+        mine += [name for name, exercise in known.items() if exercise.lesson == Path(path).stem]
     else:
-        text = (root / path).read_text(encoding="utf-8")
         mine = [name for name in known if re.search(rf"\b{name}\b", text, re.IGNORECASE)]
     return [*mine, *reversed(known)][0]
 

@@ -10,7 +10,7 @@ from grader.exercise import ASPECTS
 from grader.judge import is_property
 
 NAMES = list(exercises())
-POINTS = {  # the contract's, as it prints them
+POINTS = {  # the contract's, as it prints them; a lesson that an instructor adds has its own
     "kl_penalized_rewards": 10, "logp_completion": 5, "spo_loss": 5,
     "implicit_reward": 2, "dpo_loss": 4, "dpo_grad": 4, "optimal_policy": 5, "reward_kl_frontier": 5,
 }  # fmt: skip
@@ -26,11 +26,11 @@ SIGNATURES = {
 }
 
 
-def test_the_course_has_exactly_these_exercises_in_this_order() -> None:
-    assert list(exercises()) == list(POINTS)
+def test_the_course_has_these_exercises_in_this_order() -> None:
+    assert [name for name in exercises() if name in POINTS] == list(POINTS)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", POINTS)
 def test_points_and_signature(name: str) -> None:
     exercise = exercises()[name]
     assert lesson(exercise.lesson).points(name) == POINTS[name]

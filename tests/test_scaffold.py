@@ -43,6 +43,17 @@ def test_exercises_of_a_lesson_are_numbered(root: Path) -> None:
     text = percent.read_text(encoding="utf-8")
     assert "## Exercise 1. `first_loss`" in text
     assert "## Exercise 2. `second_loss`" in text
+    assert "| **Graded** | `first_loss`, `second_loss` |" in text
+
+
+def test_a_todo_belongs_to_the_exercise_it_stands_in(tmp_path: Path) -> None:
+    """Above the first exercise stands what the whole lesson says; unknown names are passed over."""
+    lesson = tmp_path / "solutions" / "03_stable_dpo.py"
+    lesson.parent.mkdir()
+    text = "# TODO(new): a\n# ## Exercise 1. `dpo_loss`\n# TODO(new): b\n# ## Exercise 2. `dpo_grad`\n# TODO(new): c\n"
+    lesson.write_text(text, encoding="utf-8")
+    owners = {todo[-1]: scaffold._owner(tmp_path, *todo.split(":")[:2]) for todo in scaffold.todos(tmp_path)}
+    assert owners == {"a": "implicit_reward", "b": "dpo_loss", "c": "dpo_grad"}
 
 
 def test_todos_are_listed_until_they_are_done(root: Path) -> None:
