@@ -15,30 +15,54 @@ import re
 import shutil
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from grader import fingerprints, hidden
 from grader.course import ROOT, exercises
+from grader.lessoncheck import BuildError as BuildError
+from grader.lessoncheck import cells_of, check_lesson, check_modules
 from grader.macros import MacroError, expand, lesson_files, title_of
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
-class BuildError(Exception):
-    """A lesson that cannot be built; the message names the file and the cell."""
+@dataclass(frozen=True)
+class Built:
+    """What a build changed: notebooks and fingerprints written, and how many notebooks stayed as they were."""
+
+    notebooks: list[Path]
+    unchanged: int
+    fingerprints: list[Path]
 
 
-def build(root: Path = ROOT) -> list[Path]:
-    """Write ``build/source`` and ``notebooks`` from ``solutions``, and the fingerprints. The notebooks written."""
+def build(root: Path = ROOT) -> Built:
+    """Write ``build/source`` and ``notebooks`` from ``solutions``, and the fingerprints.
+
+    Raises:
+        CourseError: the course cannot be built; `BuildError` where it is a lesson or its module.
+    """
+    check_modules(root)
+    check_hidden()
+    before = {path: path.read_bytes() for path in (root / "notebooks").glob("*/*.ipynb")}
     made = build_notebooks(root, root / "notebooks")
-    for name, text in fingerprint_texts().items():
-        _write(fingerprints.FOLDER / f"{name}.json", text)
-    return made
+    changed = [path for path in made if before.get(path) != path.read_bytes()]
+    paths = {fingerprints.FOLDER / f"{name}.json": text for name, text in fingerprint_texts().items()}
+    return Built(changed, len(made) - len(changed), [path for path, text in paths.items() if _write(path, text)])
+
+
+def check_hidden() -> None:
+    """CourseError where a file of wrong or sound versions is missing or is not Python."""
+    for name in exercises():
+        for which in ("wrong", "sound"):
+            hidden.implementations(name, which)
 
 
 def stale(root: Path = ROOT) -> list[str]:
     """What `build` would change: paths of notebooks that differ in a byte, fingerprints that differ in a number."""
+    check_modules(root)
+    check_hidden()
     with tempfile.TemporaryDirectory() as folder:
         built = build_notebooks(root, Path(folder), root / "build" / "check")
         wanted = {path.relative_to(folder): path.read_bytes() for path in built}
@@ -72,20 +96,19 @@ def source_notebook(path: Path, titles: dict[str, str]) -> str:
     import nbformat
 
     notebook = jupytext.read(path, fmt="py:percent")
+    places = cells_of(path, notebook)
+    check_lesson(path, places)
     points = _points(notebook)
-    for number, cell in enumerate(notebook.cells, start=1):
+    for place, cell in zip(places, notebook.cells, strict=True):
         cell.metadata.pop("lines_to_next_cell", None)
-        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
-        if cell.cell_type == "code" and not grade_id:
-            raise BuildError(f"{path.name}, cell {number}: a code cell without nbgrader metadata; give it a grade_id")
-        cell.id = _cell_id(path.stem, grade_id, number)
-        if (grade_id or "").startswith("figure_"):
+        cell.id = _cell_id(path.stem, place.grade_id, place.number)
+        if place.grade_id.startswith("figure_"):
             cell.metadata["jupyter"] = {"source_hidden": True}  # the picture is the point; a click shows its code
         if cell.cell_type == "markdown":
             try:
                 cell.source = expand(cell.source, points, titles)
             except MacroError as error:
-                raise BuildError(f"{path.name}, cell {number}: {error}") from None
+                raise place.error(str(error)) from None
     notebook.metadata.clear()
     notebook.metadata.update({"kernelspec": KERNELSPEC, "language_info": {"name": "python"}})
     notebook.nbformat, notebook.nbformat_minor = 4, 5
@@ -93,7 +116,7 @@ def source_notebook(path: Path, titles: dict[str, str]) -> str:
     return str(nbformat.writes(notebook)) + "\n"
 
 
-def _cell_id(lesson: str, grade_id: str | None, number: int) -> str:
+def _cell_id(lesson: str, grade_id: str, number: int) -> str:
     """A cell id that is the same at every build: the grade_id, or a hash of lesson and position."""
     if grade_id and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", grade_id):
         return grade_id
@@ -151,7 +174,9 @@ def fingerprint_texts() -> dict[str, str]:
             wrong = grader.implementations(lesson(exercise.lesson), public, "wrong")
             for misconception, outcomes in wrong.items():
                 if any(outcome.status not in ("returned", "raised") for outcome in outcomes):
-                    raise BuildError(f"{name}/wrong.py: {misconception} does not answer every public example in time")
+                    raise BuildError(
+                        f"grader/hidden/{name}/wrong.py: {misconception} does not answer every public example in time"
+                    )
             texts[name] = fingerprints.dumps(hidden.misconceptions(name), wrong)
     return texts
 
@@ -167,14 +192,15 @@ def _alike(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def _write(path: Path, text: str) -> None:
-    """Write ``text`` whole or not at all, and only where it differs."""
+def _write(path: Path, text: str) -> bool:
+    """Write ``text`` whole or not at all, and only where it differs; whether it did."""
     if path.exists() and path.read_text(encoding="utf-8") == text:
-        return
+        return False
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.new")
     beside.write_text(text, encoding="utf-8")
     beside.replace(path)
+    return True
 
 
 def venv_first() -> None:

@@ -36,6 +36,7 @@ def main() -> None:
 def build(check: bool) -> None:
     """Generate notebooks/ from solutions/."""
     from grader import build as builder
+    from grader.course import CourseError
 
     builder.venv_first()
     try:
@@ -47,9 +48,14 @@ def build(check: bool) -> None:
                 raise click.ClickException("run `grader build` and commit what it writes")
             click.echo("notebooks/ is up to date")
             return
-        for path in builder.build():
+        built = builder.build()
+        for path in built.notebooks:
             click.echo(f"built {os.path.relpath(path)}")
-    except builder.BuildError as error:
+        if built.unchanged:
+            click.echo(f"{built.unchanged} {'others' if built.notebooks else 'notebooks'} unchanged")
+        for path in built.fingerprints:
+            click.echo(f"wrote {os.path.relpath(path)}")
+    except CourseError as error:
         raise click.ClickException(str(error)) from None
 
 

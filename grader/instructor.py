@@ -45,11 +45,12 @@ def new(lesson: str, exercise: str) -> None:
 def release(output: Path | None, solutions: bool) -> None:
     """Pack what learners get: notebooks, environment, the public part of the grader. No solution, no hidden test."""
     from grader import bundle
+    from grader.course import CourseError
 
     target = output or Path("solutions.zip" if solutions else "course.zip")
     try:
         names = bundle.write_solutions(target) if solutions else bundle.write_bundle(target)
-    except bundle.ReleaseError as error:
+    except (bundle.ReleaseError, CourseError) as error:
         raise click.ClickException(str(error)) from None
     for name in names:
         click.echo(f"  {name}")

@@ -100,5 +100,7 @@ def test_a_cell_without_a_name_is_named_by_build(lab: Lab) -> None:
     notebook.cells.insert(2, extra)
     lab.save("01_kl_penalized_rewards", notebook)
     path = lab.folder / "solutions" / "01_kl_penalized_rewards.py"
-    with pytest.raises(build.BuildError, match="cell 3: a code cell without nbgrader metadata; give it a grade_id"):
+    with pytest.raises(
+        build.BuildError, match=r"cell 3, line \d+: a code cell without nbgrader metadata; give it a grade_id"
+    ):
         build.source_notebook(path, {path.stem: title_of(path)})

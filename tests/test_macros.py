@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from support import LESSONS, ROOT, released, source
 
@@ -57,16 +59,29 @@ def test_expansion() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['<< points("nothing") >>', "<< unknown >>", "<< points( >>", '<< hints("nothing") >>']
+    ("text", "said"),
+    [
+        ('<< points("dpo_los") >>', "no exercise 'dpo_los'; did you mean dpo_loss?"),
+        ('<< hints("dpo_los") >>', "no exercise 'dpo_los'; did you mean dpo_loss?"),
+        ('<< tolerance("zzz") >>', "no exercise 'zzz'"),
+        ('<< points("dpo_loss") >>', "dpo_loss has no check cell (grade_id check_dpo_loss) here: it belongs to 03_"),
+        ('<< exmples("dpo_loss") >>', "no macro exmples; there are points, tolerance, hints, examples, course_map"),
+        ("<< hints(dpo_loss) >>", 'dpo_loss stands without quotes; write "dpo_loss"'),
+        ("<< hints >>", 'hints needs a name in parentheses, as in hints("dpo_loss")'),
+        ("<< hints() >>", "hints takes one name in quotes"),
+        ('<< course_map("01_kl") >>', "no lesson '01_kl'; there are 00_setup, 01_kl_penalized_rewards"),
+        ("<< points( >>", ""),  # jinja2's own words
+    ],
 )
-def test_mistakes_are_said(text: str) -> None:
-    with pytest.raises(MacroError, match="macro in a markdown cell: "):
-        expand(text, {}, {})
+def test_mistakes_are_said(text: str, said: str) -> None:
+    with pytest.raises(MacroError, match=f"^macro in a markdown cell: {re.escape(said)}"):
+        expand(text, {}, TITLES)
 
 
 def test_titles_and_files() -> None:
     files = lesson_files(ROOT)
-    assert [path.stem[:3] for path in files] == ["00_", "01_", "02_", "03_", "04_"]
+    assert {str(lesson.values[0]) for lesson in LESSONS} <= {path.stem for path in files}
+    assert files == sorted(files)
     assert all(title_of(path) != path.stem for path in files)
 
 

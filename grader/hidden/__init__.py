@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from grader.course import CourseError
 from grader.exercise import Case, Exercise, Misconception
 
 ROOT = Path(__file__).parent
@@ -36,8 +37,19 @@ def source_path(function: str, which: str) -> Path:
 
 
 def implementations(function: str, which: str) -> dict[str, str]:
-    """Id -> docstring of every implementation in `source_path`, in order; private helpers left out."""
-    tree = ast.parse(source_path(function, which).read_text(encoding="utf-8"))
+    """Id -> docstring of every implementation in `source_path`, in order; private helpers left out.
+
+    Raises:
+        CourseError: the file is missing, or is not Python; the message has its path and the line.
+    """
+    path = source_path(function, which)
+    shown = path.relative_to(ROOT.parent.parent)
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CourseError(f"{shown} is missing; docs/extending.md shows what stands in it") from None
+    except SyntaxError as error:
+        raise CourseError(f"{shown}, line {error.lineno}: {error.msg}") from None
     return {
         node.name: ast.get_docstring(node) or ""
         for node in tree.body
