@@ -173,6 +173,7 @@ def verify(functions: tuple[str, ...], page: Path, secrets: int, jobs: int, isol
 
     from grader.course import CourseError, exercises
     from grader.proofs import killmatrix
+    from grader.proofs.model import counted
     from grader.sandbox.client import SandboxError
     from grader.verify import verify as prove
 
@@ -188,7 +189,7 @@ def verify(functions: tuple[str, ...], page: Path, secrets: int, jobs: int, isol
     click.echo(f"kill matrix: {os.path.relpath(page)}")
     for defect in proof.defects:
         click.echo(f"defect: {' '.join(str(defect).split())}", err=True)
-    click.echo(f"{len(proof.defects)} defects" if proof.defects else "everything holds")
+    click.echo(counted(len(proof.defects), "defect") if proof.defects else "everything holds")
     sys.exit(1 if proof.defects else 0)
 
 

@@ -15,6 +15,7 @@ from grader.values import Value
 
 #: What a group can look at. ``value`` is every number in the result, ``value:KEY`` one entry of it.
 ASPECTS = ("value", "kind", "shape", "dtype", "device", "gradient", "inputs", "imports")
+KEYED = ("value",)  # aspects that may be followed by a colon and a key of the result
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,9 @@ def explain(grader: Grader, submission: Submission, cases: bool = True, full: bo
         result = grader.exercise_result(submission, prepared, run.outcomes)
         yield f"{exercise.name}: {result.points:g} / {result.max_points:g} ({result.status})"
         yield from (f"  hint ({hint.misconception}): {hint.hint}" for hint in result.diagnosis)
+        uncounted = {group.name for group in result.groups if not group.passed}
         for verdict in verdicts_of(submission, prepared, run.outcomes):
-            yield from _group(exercise, verdict, cases, full)
+            yield from _group(exercise, verdict, verdict.group.name not in uncounted, cases, full)
 
 
 def verdicts_of(submission: Submission, prepared: Prepared, received: Any) -> list[Verdict]:
@@ -54,12 +55,15 @@ def verdicts_of(submission: Submission, prepared: Prepared, received: Any) -> li
     ]
 
 
-def _group(exercise: Exercise, verdict: Verdict, cases: bool, full: bool) -> Iterator[str]:
+def _group(exercise: Exercise, verdict: Verdict, counted: bool, cases: bool, full: bool) -> Iterator[str]:
+    """One group. ``counted``: whether its points were given, which those of a property are beside right values only."""
     group = verdict.group
     worth = f"weight {group.weight}" if group.weight else "stretch"
     failing = len({index for index, _ in verdict.flaws})
-    said = "passed" if verdict.passed else f"failed, {failing} of {len(verdict.judged)} cases"
-    yield f"  {'✓' if verdict.passed else '✗'} {group.name} ({worth}; looks at {', '.join(group.aspects)}): {said}"
+    passed = "passed" if counted else "passed, but not counted: it counts once at least one group of values is right"
+    said = passed if verdict.passed else f"failed, {failing} of {len(verdict.judged)} cases"
+    mark = "✗" if not verdict.passed else "✓" if counted else "–"
+    yield f"  {mark} {group.name} ({worth}; looks at {', '.join(group.aspects)}): {said}"
     if not cases:
         yield from (f"      {text}" for text in dict.fromkeys(flaw.text for _, flaw in verdict.flaws))
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -19,8 +19,10 @@ from grader.exercise import Exercise
 from grader.expected import reference_code
 from grader.grading import Grader
 from grader.notebook import Submission
-from grader.proofs import lessons, runs, structure
-from grader.proofs.model import Defect, FunctionProof, Proof, Row
+from grader.proofs import cases, hints, lessons, misconceptions, references, runs, sound, structure
+from grader.proofs.model import Defect, FunctionProof, Proof, Row, counted
+from grader.proofs.places import hidden_file, reason
+from grader.proofs.released import lesson_defect
 from grader.sample import reference
 from grader.sandbox.calls import Call
 from grader.sandbox.client import Worker
@@ -53,16 +55,26 @@ def verify(
         isolation: of the sandbox, as in `Grader`.
         jobs: processes; each proves one function at a time.
         functions: what to prove; empty: every exercise of the course.
-
-    Raises:
-        CourseError: a lesson is not built.
     """
     settings = Settings(root, tuple(f"proof {number}" for number in range(1, max(1, secrets) + 1)), isolation)
     names = list(functions or exercises())
-    if jobs <= 1:
-        return Proof(tuple(prove(name, settings) for name in names), len(settings.secrets))
+    owners = {exercises()[name].lesson: name for name in reversed(names)}  # a lesson's defects go to its first function
+    seen = {lesson: lesson_defect(owner, lesson, root) for lesson, owner in owners.items()}
+    built = [name for name in names if seen[exercises()[name].lesson][1]]
+    proofs = {name: FunctionProof(name, groups_of(exercises()[name])) for name in names}
+    proofs |= dict(zip(built, _prove_all(built, settings, jobs), strict=True))
+    for lesson, owner in owners.items():
+        defect = seen[lesson][0]
+        if defect:
+            proofs[owner] = replace(proofs[owner], defects=(defect, *proofs[owner].defects))
+    return Proof(tuple(proofs[name] for name in names), len(settings.secrets))
+
+
+def _prove_all(names: Sequence[str], settings: Settings, jobs: int) -> list[FunctionProof]:
+    if jobs <= 1 or len(names) <= 1:
+        return [prove(name, settings) for name in names]
     with ProcessPoolExecutor(jobs, get_context("spawn"), _start) as pool:
-        return Proof(tuple(pool.map(prove, names, [settings] * len(names))), len(settings.secrets))
+        return list(pool.map(prove, names, [settings] * len(names)))
 
 
 def _start() -> None:
@@ -80,26 +92,37 @@ def prove(name: str, settings: Settings) -> FunctionProof:
         try:
             return prove_on(bench, settings.secrets)
         except Exception as error:  # noqa: BLE001 - a broken course is a defect with a name, not a traceback
-            found = Defect(name, f"cannot be proved: {type(error).__name__}: {error}")
+            found = Defect(name, f"cannot be proved: {reason(error, settings.root)}")
             return FunctionProof(name, groups_of(exercise), exercise.tolerance.name, defects=(*bench.defects, found))
 
 
 def prove_on(bench: runs.Bench, secrets: Sequence[str]) -> FunctionProof:
     """Every proof of one function, the cheap ones first."""
     exercise = bench.exercise
-    bench.defects += static_defects(bench)
-    bench.defects += list(runs.prove_reference(bench))
+    name, groups, tolerance = exercise.name, groups_of(exercise), exercise.tolerance.name
+    if not _can_be_graded(bench):
+        return FunctionProof(name, groups, tolerance, defects=tuple(bench.defects))
+    bench.defects += list(references.prove_reference(bench))
     bench.defects += list(stated_defects(bench))
-    known = [m.id for m in hidden.misconceptions(exercise.name)]
-    bench.grader.wrong(bench.lesson, bench.prepared, known)  # all at once, before diagnoses ask for them one by one
-    rows = tuple(runs.prove_misconception(bench, m) for m in hidden.misconceptions(exercise.name))
+    known = hidden.misconceptions(name)
+    bench.grader.wrong(bench.lesson, bench.prepared, [m.id for m in known])  # at once, before diagnoses ask one by one
+    rows = tuple(misconceptions.prove_misconception(bench, m) for m in known)
     bench.defects += rate_defects(exercise, rows)
-    worst = runs.prove_sound(bench, secrets)
+    worst = sound.prove_sound(bench, secrets)
     nearest = min(((row.error, row.id) for row in rows if row.error > 1), default=(0.0, ""))
-    count = len(hidden.implementations(exercise.name, "sound"))
-    return FunctionProof(
-        exercise.name, groups_of(exercise), exercise.tolerance.name, rows, count, worst, nearest, tuple(bench.defects)
-    )
+    count = len(hidden.implementations(name, "sound"))
+    return FunctionProof(name, groups, tolerance, rows, count, worst, nearest, tuple(bench.defects))
+
+
+def _can_be_graded(bench: runs.Bench) -> bool:
+    """Whether cases and reference are fit to grade anything by. Where not, all else would fail for that one reason."""
+    bench.defects += static_defects(bench)
+    drawn = hidden.hidden_cases(bench.exercise, bench.grader.secret)
+    if any(cases.argument_defects(bench.exercise, drawn)):
+        return False
+    unfit = list(references.prove_public(bench)) or list(references.prove_hidden(bench, drawn))
+    bench.defects += unfit
+    return not unfit
 
 
 def groups_of(exercise: Exercise) -> tuple[tuple[str, int], ...]:
@@ -113,10 +136,11 @@ def static_defects(bench: runs.Bench) -> list[Defect]:
     drawn = hidden.hidden_cases(exercise, bench.grader.secret)
     return [
         *structure.exercise_defects(exercise, bench.lesson),
-        *structure.cases_defects(exercise, drawn),
+        *structure.unlisted_tolerances(exercise, drawn),
+        *(list(cases.argument_defects(exercise, drawn)) or cases.cases_defects(exercise, drawn)),
         *structure.variant_defects(exercise),
         *structure.fingerprint_defects(exercise),
-        *structure.hint_defects(exercise, reference(exercise.name, bench.root)),
+        *hints.hint_defects(exercise, reference(exercise.name, bench.root)),
         *lessons.tolerance_defects(exercise, bench.root),
         *(Defect(exercise.name, f"TODO at {todo}") for todo in todos_of(exercise, bench.root)),
     ]
@@ -141,7 +165,8 @@ def rate_defects(exercise: Exercise, rows: Sequence[Row]) -> list[Defect]:
         ("check", [row for row in public if set(row.checked or ()) != row.expected], len(public)),
     ):
         if total and len(seen) > (1 - RATE) * total:
-            missed = ", ".join(row.id for row in seen)
-            text = f"{len(seen)} of {total} misconceptions are not named by {where}: {missed}"
-            defects.append(Defect(exercise.name, text))
+            missed = ", ".join(row.id + (f" ({row.raised})" if row.raised else "") for row in seen)
+            verb = "is" if len(seen) == 1 else "are"
+            text = f"{len(seen)} of {counted(total, 'misconception')} {verb} not named by {where}: {missed}"
+            defects.append(Defect(exercise.name, text, hidden_file(exercise.name, "wrong")))
     return defects

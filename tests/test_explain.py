@@ -97,6 +97,21 @@ def test_a_submission_is_explained_group_by_group(warm: Grader) -> None:
         assert f"{name} = {explain.value_line(value)}" in whole
 
 
+def test_a_property_without_right_values_passed_and_is_not_counted(warm: Grader) -> None:
+    import json
+
+    def lines(answer: str) -> str:
+        made = sample.answered("03_stable_dpo", {NAME: f"def implicit_reward(p, r, beta):\n    return {answer}\n"})
+        submission = notebook.loads(json.dumps(made).encode(), "learner.ipynb")
+        return "\n".join(explain.explain(warm, submission, cases=False))
+
+    said = "passed, but not counted: it counts once at least one group of values is right"
+    assert f"  – return type (weight 2; looks at kind, shape, dtype): {said}" in lines("7 + 0 * p")
+    right = lines("beta * (p - r)")
+    assert "  ✓ return type (weight 2; looks at kind, shape, dtype): passed\n" in right
+    assert said not in right
+
+
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "learner.py"
     path.write_text("def implicit_reward(p, r, beta):\n    return beta * (r - p)\n", encoding="utf-8")

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +50,11 @@ def markdown(name: str, root: Path) -> list[tuple[str, str]]:
 
 def tolerance_defects(exercise: Exercise, root: Path) -> Iterator[Defect]:
     """The lesson quotes the tolerance that is used, and its card quotes no other; its text says what it does."""
-    texts = markdown(exercise.lesson, root)
+    texts, where = markdown(exercise.lesson, root), f"solutions/{exercise.lesson}.py"
     judged = {exercise.tolerance, *(g.tolerance for g in exercise.groups if g.tolerance)}
     for tolerance in judged:
         if not any(tolerance.text in text for _, text in texts):
-            yield Defect(exercise.name, f"{exercise.lesson} does not state its tolerance, “{tolerance.text}”")
+            yield Defect(exercise.name, f"{exercise.lesson} does not state its tolerance, “{tolerance.text}”", where)
     used = judged | {c.tolerance for g in exercise.groups for c in g.examples if c.tolerance}
     numbers = {float(n) for tolerance in used for n in re.findall(_NUMBER, tolerance.text)}
     for text in (text for card, text in texts if card == exercise.name):
@@ -63,16 +63,17 @@ def tolerance_defects(exercise: Exercise, root: Path) -> Iterator[Defect]:
                 continue
             for number in re.findall(_NUMBER, sentence):
                 if float(number) not in numbers:
-                    yield Defect(exercise.name, f"its card states a tolerance of {number}, which is not used")
+                    yield Defect(exercise.name, f"its card states a tolerance of {number}, which is not used", where)
     for tolerance in used:
-        yield from text_defects(tolerance)
+        yield from (replace(d, culprit=f"{exercise.name}, {d.culprit}") for d in text_defects(tolerance))
 
 
 def text_defects(tolerance: Tolerance) -> Iterator[Defect]:
     """Where a tolerance's text is one number, that number is its bound."""
     found = re.match(rf"(relative|absolute) error ≤ ({_NUMBER})", tolerance.text)
     if found and not np.isclose(tolerance.bound({}, "", np.array(1.0)), float(found.group(2)), rtol=1e-12, atol=0):
-        yield Defect(f"tolerance “{tolerance.name}”", f"says “{found.group(0)}” and uses another bound")
+        text = f"says “{found.group(0)}” and uses another bound"
+        yield Defect(f"tolerance “{tolerance.name}”", text, "grader/tolerance.py")
 
 
 def printed_calls(exercise: Exercise, root: Path) -> Iterator[Printed]:
@@ -152,10 +153,12 @@ def printed_defects(exercise: Exercise, printed: Printed, answer: Value) -> Iter
     right = dict(leaves(answer)) if isinstance(answer, dict | tuple) else {"": answer}
     for path, stated in printed.results:
         want, got = as_array(right.get(path)), as_array(stated)
-        culprit = f"{exercise.name}, {exercise.lesson}"
+        culprit, where = f"{exercise.name}, {exercise.lesson}", f"solutions/{exercise.lesson}.py"
         if want is None or got is None or np.shape(np.squeeze(want)) != np.shape(np.squeeze(got)):
-            yield Defect(culprit, f"states a result “{path}” of `{printed.where}…` that the reference does not give")
+            text = f"states a result “{path}” of `{printed.where}…` that the reference does not give"
+            yield Defect(culprit, text, where)
         elif error_in_tolerances(exercise.tolerance, printed.case, path, right[path], stated) > 1 and not np.allclose(
             np.squeeze(got), np.squeeze(want), rtol=PRINTED, atol=0, equal_nan=True
         ):
-            yield Defect(culprit, f"states another result {path} of `{printed.where}…` than the reference gives")
+            text = f"states another result {path} of `{printed.where}…` than the reference gives"
+            yield Defect(culprit, text, where)

@@ -7,13 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Defect:
-    """Something that must hold and does not. ``culprit`` names it: a function, a misconception, a group."""
+    """Something that must hold and does not. ``culprit`` names it: a function, a misconception, a group.
+
+    ``where`` is the file in which it is to be mended, with the line where one is known.
+    """
 
     culprit: str
     text: str
+    where: str = ""
 
     def __str__(self) -> str:
-        return f"{self.culprit}: {self.text}"
+        return f"{self.culprit}: {self.text}" + (f" ({self.where})" if self.where else "")
+
+
+def counted(number: float, thing: str) -> str:
+    """``1 defect``, ``2 defects``."""
+    return f"{number:g} {thing}" + ("" if number == 1 else "s")
 
 
 @dataclass(frozen=True)
@@ -22,7 +31,8 @@ class Row:
 
     ``killed``: groups that fail. ``share``: of the points, 0 to 1. ``error``: its largest error on a group of values,
     in tolerances. ``expected``: the ids it should come back under; ``found`` those it does from a hidden-test run,
-    ``checked`` from `check`, which is None where the public examples cannot tell it apart.
+    ``checked`` from `check`, which is None where the public examples cannot tell it apart. ``raised``: what most of
+    its calls raise, in words.
     """
 
     id: str
@@ -33,6 +43,7 @@ class Row:
     expected: frozenset[str]
     found: tuple[str, ...]
     checked: tuple[str, ...] | None
+    raised: str = ""
 
 
 @dataclass(frozen=True)
