@@ -133,7 +133,7 @@ def main() -> None:
     """Run both, compare the marks, write the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--submissions", type=int, default=12, help="different ones, graded by both")
-    parser.add_argument("--class-size", type=int, default=200, help="of the grader: copies of these submissions")
+    parser.add_argument("--class-size", type=int, default=600, help="of the grader: copies of these submissions")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()

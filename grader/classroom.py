@@ -22,7 +22,7 @@ from grader.course import graded_lessons
 from grader.coursefolder import CourseFolder, root_of, student_problem
 from grader.files import write_whole
 from grader.receipt import receipt, same
-from grader.report import SubmissionResult
+from grader.report import ExerciseResult, SubmissionResult
 from grader.task import Graded, Settings, Task
 
 if TYPE_CHECKING:
@@ -171,8 +171,10 @@ def _record(
     """Take the answers as they come, and record them in groups."""
     group: list[Record] = []
     since = time.monotonic()
+    alike: dict[ExerciseResult, ExerciseResult] = {}  # a class has few different ones: each is kept once
     for (number, item), graded in answers:
-        outcome.by_number[number] = graded.result
+        exercises = tuple(alike.setdefault(exercise, exercise) for exercise in graded.result.exercises)
+        outcome.by_number[number] = replace(graded.result, exercises=exercises)
         if writer and graded.notebook:
             group.append(_record_of(item, graded))
         elif order.feedback and not writer:

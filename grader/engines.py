@@ -8,6 +8,7 @@ that loses its worker then too is given up, and the others finish.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import threading
 from collections.abc import Iterable, Iterator
@@ -162,6 +163,7 @@ def _start(settings: Settings) -> None:
     global _grader
     _grader = Grader(settings.secret, settings.isolation, settings.disclosure, ahead=True)
     _grader.warm_up()
+    gc.set_threshold(50_000, 20, 20)  # syntax trees and answers come and go by the thousand, without cycles
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -184,8 +184,10 @@ class Writer:
 
     def _penalty(self, record: Record, submission: Any, score: float) -> float | None:
         """The late penalty by nbgrader's configured plugin, None for none."""
-        assignment = self.session.get(api.Assignment, submission.assignment_id)
-        due = assignment.duedate if assignment is not None else None
+        place = (api.Assignment, submission.assignment_id)
+        if place not in self._rows:  # held for the group: the session itself forgets it at once
+            self._rows[place] = self.session.get(*place)
+        due = self._rows[place].duedate if self._rows[place] is not None else None
         if due is None or submission.timestamp is None:
             return None
         due = due + submission.extension if submission.extension is not None else due

@@ -6,6 +6,7 @@ The limits here are the course's with less patience. Nothing asserts how long so
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from grader import wire
 from grader.exercise import Case, Error
 from grader.sandbox.calls import Call, Code, Run, definitions
 from grader.sandbox.client import Worker
+from grader.sandbox.confine import missing_layers
 from grader.sandbox.limits import LIMITS
 from grader.values import Opaque, Tensor, tensor
 
@@ -222,6 +225,31 @@ def test_no_secret_in_the_environment(worker: Worker, monkeypatch: pytest.Monkey
     with Worker("process", FAST) as fresh:
         source = "import os\ndef f(x):\n    return 'GRADER_SECRET' in os.environ or 'secret' in str(dict(os.environ)).lower()"  # noqa: E501
         assert answers(run(fresh, source)) == [False]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux tells a child that its parent died")
+@pytest.mark.parametrize("isolation", ["process", "confined"])
+def test_a_child_does_not_outlive_its_worker(isolation: str) -> None:
+    """A loop without end would keep a processor busy for ever."""
+    if isolation == "confined" and missing_layers():
+        pytest.skip(f"this machine cannot confine: {missing_layers()[0][0]}")
+    with Worker(isolation, FAST) as fresh:
+        child = fresh.fork()
+        child.send(wire.dumps({"define": [[1, "while True: pass"]], "modules": {}}), 5.0)
+        while child.cpu() < 0.05:
+            time.sleep(0.01)
+        fresh._process.kill()
+        deadline = time.monotonic() + 20
+        while alive(child.pid) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not alive(child.pid)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_no_child_is_left(worker: Worker) -> None:

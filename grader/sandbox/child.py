@@ -14,6 +14,7 @@ import inspect
 import linecache
 import os
 import resource
+import signal
 import socket
 import sys
 import types
@@ -23,10 +24,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from grader import wire
 from grader.exercise import Error
 from grader.observe import CELL, locate, observe
 from grader.sandbox.limits import Limits
+from grader.values import Value
 
 LATER = "torch._dynamo"
 
@@ -38,8 +42,14 @@ def preparation(isolation: str, limits: Limits) -> Callable[[int], None]:
 
         return confine.preparation(limits)
 
+    from grader.sandbox import process
+
     def process_only(keep: int) -> None:
         os.setsid()
+        seconds = int(limits.submission) + 2  # a backstop, as where it is confined
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        if sys.platform == "linux":
+            process.prctl(process.PDEATHSIG, signal.SIGKILL)
         statm = Path("/proc/self/statm")
         pages = int(statm.read_text().split()[0]) if statm.exists() else 0
         if pages:
@@ -142,9 +152,14 @@ def answer(call: list[Any], namespace: dict[str, Any]) -> dict[str, Any]:
     function, args = namespace["names"].get(asked["function"]), asked["args"]
     if not callable(function):
         return {"index": index, "outcome": None}
-    given = dict(zip(args[::2], map(wire.decode, args[1::2]), strict=True))
+    given = dict(zip(args[::2], map(argument, args[1::2]), strict=True))
     outcome = observe(function, given, tuple(asked["differentiate"]), asked["of"])
     return {"index": index, "outcome": wire.encode_outcome(outcome)}
+
+
+def argument(node: list[Any]) -> Value:
+    """`wire.decode` for what comes from the trusted side, where most are arrays: nothing needs to be checked."""
+    return np.ndarray(node[2], node[1], node[3]) if node[0] == "a" else wire.decode(node)
 
 
 class Later(importlib.abc.MetaPathFinder):

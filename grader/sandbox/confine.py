@@ -32,7 +32,7 @@ if TYPE_CHECKING or __package__:
 else:
     landlock, process, readable, seccomp = map(_sibling, ("landlock", "process", "readable", "seccomp"))
 
-_PDEATHSIG, _DUMPABLE, _NO_NEW_PRIVS = 1, 4, 38
+_DUMPABLE, _NO_NEW_PRIVS = 4, 38
 _OWN_THREADS, _SHARED_THREADS = 64, 256  # for a child's own user; beyond what the user already runs
 
 
@@ -152,7 +152,7 @@ def apply(plan: Plan, keep: Iterable[int] = ()) -> None:
         process.become_nobody(plan.scratch)
     if sys.platform == "linux":
         process.drop_capabilities()
-        process.prctl(_PDEATHSIG, signal.SIGKILL)  # after the change of user, which clears it
+        process.prctl(process.PDEATHSIG, signal.SIGKILL)  # after the change of user, which clears it
         process.prctl(_DUMPABLE, 0)
         process.prctl(_NO_NEW_PRIVS, 1)
         if os.getppid() != plan.parent:

@@ -71,6 +71,9 @@ def close_all_but(keep: set[int]) -> None:
     os.closerange(lowest, max(os.sysconf("SC_OPEN_MAX"), 2**20))
 
 
+PDEATHSIG = 1  # the signal that a process gets when the one that forked it has ended
+
+
 def prctl(option: int, value: int) -> None:
     """Linux `prctl` with one argument. Raises OSError."""
     zero = ctypes.c_ulong(0)
