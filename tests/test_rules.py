@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from grader import rules
+from grader.course import ROOT
 from grader.rules import import_flaw
 
+SOURCES = [*sorted((ROOT / "solutions").glob("*.py")), *sorted((ROOT / "grader/hidden").glob("*/*.py"))]
+SOURCES = [path for path in SOURCES if path.name != "__init__.py"]
 NUMPY = frozenset({"numpy"})
 pytestmark = pytest.mark.dpo
 
@@ -91,3 +97,11 @@ def test_a_module_made_in_a_cell_is_judged_by_what_it_imports() -> None:
     )
     assert import_flaw(cells, "f", NUMPY, {**made, "more": "import ("}) == ""
     assert import_flaw(cells, "f", NUMPY).startswith("`f` uses helpers")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_name_that_is_looked_up_is_mentioned(path: Path) -> None:
+    """The quick look may be too careful, never too generous: the symbol table's names are among those it follows."""
+    bindings = rules._bindings([(1, path.read_text(encoding="utf-8"))])
+    assert bindings
+    assert all(bound.used <= bound.mentioned for bound in bindings.values())
