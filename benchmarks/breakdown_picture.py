@@ -33,7 +33,8 @@ def draw(result: dict[str, Any], path: Path) -> None:
     for place, name in enumerate(names):
         colour, hatch = LOOK[name]
         axes.barh(place, spent[name], color=colour, hatch=hatch, edgecolor="black", linewidth=0.8)
-        axes.annotate(f"{spent[name]:.1f}", (spent[name], place), (4, 0), textcoords="offset points", va="center")
+        after = max(spent[name], bare) if spent[name] > 0.4 * bare else spent[name]  # beside the line, not under it
+        axes.annotate(f"{spent[name]:.1f}", (after, place), (5, 0), textcoords="offset points", va="center")
     axes.axvline(bare, color="black", linestyle="--", linewidth=1.4)
     axes.annotate(f"bare fork {bare:.1f}", (bare, -0.62), (4, 0), textcoords="offset points", va="center", fontsize=9)
     axes.set(
