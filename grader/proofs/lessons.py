@@ -53,8 +53,10 @@ def tolerance_defects(exercise: Exercise, root: Path) -> Iterator[Defect]:
     texts, where = markdown(exercise.lesson, root), f"solutions/{exercise.lesson}.py"
     judged = {exercise.tolerance, *(g.tolerance for g in exercise.groups if g.tolerance)}
     for tolerance in judged:
-        if not any(tolerance.text in text for _, text in texts):
-            yield Defect(exercise.name, f"{exercise.lesson} does not state its tolerance, “{tolerance.text}”", where)
+        own = tolerance is exercise.tolerance  # a group's may be told in the lesson's text
+        if not any(tolerance.text in text for card, text in texts if card == exercise.name or not own):
+            place = "its card" if own else exercise.lesson
+            yield Defect(exercise.name, f"{place} does not state its tolerance, “{tolerance.text}”", where)
     used = judged | {c.tolerance for g in exercise.groups for c in g.examples if c.tolerance}
     numbers = {float(n) for tolerance in used for n in re.findall(_NUMBER, tolerance.text)}
     for text in (text for card, text in texts if card == exercise.name):
