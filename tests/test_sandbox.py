@@ -96,6 +96,16 @@ def test_a_cell_that_raises_does_not_stop_the_next(worker: Worker) -> None:
     assert found.errors == [Error("ValueError", 1, 2, "mine")]
 
 
+def test_errors_of_cells_are_those_from_before_the_first_call(worker: Worker) -> None:
+    """A later child might know of hidden arguments by what an earlier one left behind: what it says is not kept."""
+    cell = "import os\ndef f(x):\n    return os._exit(0) if x == 2 else os.getpid()\nraise ValueError(os.getpid())"
+    found = run(worker, cell, 1, 2, 3)
+    first, died, second = answers(found)
+    assert died == "died"
+    assert first != second
+    assert [error.message for error in found.errors] == [str(first)]
+
+
 def test_a_syntax_error_names_its_cell_and_line(worker: Worker) -> None:
     found = run(worker, ["x = 1\ndef g(:\n    pass", "def f(x):\n    return x"], 1)
     assert answers(found) == [1]

@@ -90,6 +90,7 @@ class Runner:
         Calls go over in batches: the child reads a whole one before it answers its first call, on that call's time.
         The next one follows then, so that the child need not wait for us, if it is small enough for us not to wait.
         """
+        self.called = True
         batches = list(self._batches(todo))
         ahead = False
         for number, batch in enumerate(batches):
