@@ -202,6 +202,7 @@ def verify(functions: tuple[str, ...], page: Path, secrets: int, jobs: int, isol
 @ISOLATION
 def explain(submission: Path, cases: bool, full: bool, assignment: str, secret: str, isolation: str) -> None:
     """Show the instructor what stands behind a mark. The output holds hidden numbers: keep it from learners."""
+    from grader.console import printable
     from grader.course import CourseError
     from grader.explain import explain as lines
     from grader.grading import Grader
@@ -212,6 +213,6 @@ def explain(submission: Path, cases: bool, full: bool, assignment: str, secret: 
     try:
         with Grader(secret_of(secret), isolation) as grader:
             for line in lines(grader, load(submission, assignment), cases, full):
-                click.echo("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line))
+                click.echo(printable(line))
     except (SubmissionError, CourseError, SandboxError) as error:
         raise click.ClickException(str(error)) from None

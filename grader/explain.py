@@ -6,18 +6,18 @@ Holds hidden numbers: nothing here reaches a learner unless ``feedback = cases``
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.exercise import Exercise, Group
-from grader.judge import Judged, Verdict, error_in_tolerances, flaws_of, judge_group, pairs
-from grader.rules import import_flaw
+from grader.judge import Judged, Verdict, error_in_tolerances, flaws_of, pairs
+from grader.rules import flaw_of
 from grader.sandbox.calls import Call
 from grader.values import Tensor, Value, as_array, kind_of
 
 if TYPE_CHECKING:
-    from grader.grading import Grader, Prepared
+    from grader.grading import Grader
     from grader.notebook import Submission
 
 SHOWN = 12  # entries of an array, unless everything is asked for
@@ -39,20 +39,9 @@ def explain(grader: Grader, submission: Submission, cases: bool = True, full: bo
         yield f"{exercise.name}: {result.points:g} / {result.max_points:g} ({result.status})"
         yield from (f"  hint ({hint.misconception}): {hint.hint}" for hint in result.diagnosis)
         uncounted = {group.name for group in result.groups if not group.passed}
-        for verdict in verdicts_of(submission, prepared, run.outcomes):
+        flaw = flaw_of(exercise, submission.code)
+        for verdict in prepared.verdicts(prepared.judged(run.outcomes), flaw):
             yield from _group(exercise, verdict, verdict.group.name not in uncounted, cases, full)
-
-
-def verdicts_of(submission: Submission, prepared: Prepared, received: Any) -> list[Verdict]:
-    """The verdict on every group."""
-    exercise = prepared.exercise
-    judged = [Judged(c, e, r) for (_, c), e, r in zip(prepared.cases, prepared.expected, received, strict=True)]
-    flaw = import_flaw(submission.code.cells, exercise.name, exercise.imports) if exercise.imports else ""
-    owners = [group for group, _ in prepared.cases]
-    return [
-        judge_group(exercise, g, [j for j, owner in zip(judged, owners, strict=True) if owner is g], flaw)
-        for g in exercise.groups
-    ]
 
 
 def _group(exercise: Exercise, verdict: Verdict, counted: bool, cases: bool, full: bool) -> Iterator[str]:

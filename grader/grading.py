@@ -17,11 +17,11 @@ from grader.course import ROOT, Lesson
 from grader.diagnosis import diagnose, same_values
 from grader.exercise import Case, Exercise, Group, Misconception, Outcome
 from grader.expected import merged, reference_code, upcast
-from grader.judge import Judged, judge_group, not_attempted
+from grader.judge import Judged, Verdict, judge_group, not_attempted
 from grader.notebook import Submission
 from grader.receipt import is_absent, receipt
 from grader.report import ExerciseResult, Hint, SubmissionResult
-from grader.rules import import_flaw
+from grader.rules import flaw_of
 from grader.sandbox.calls import Call, Code, Run
 from grader.sandbox.client import Worker, WorkerGone
 from grader.sandbox.limits import LIMITS, Limits
@@ -38,6 +38,19 @@ class Prepared:
     exercise: Exercise
     cases: tuple[tuple[Group, Case], ...]
     expected: tuple[Outcome, ...]
+
+    def judged(self, received: Sequence[Outcome]) -> list[Judged]:
+        """The cases with what was expected and what the calls did."""
+        return [
+            Judged(case, want, got, not group.weight)
+            for (group, case), want, got in zip(self.cases, self.expected, received, strict=True)
+        ]
+
+    def verdicts(self, judged: Sequence[Judged], flaw: str = "") -> tuple[Verdict, ...]:
+        """The verdict on every group. ``flaw``: what the import rule found."""
+        owned = list(zip(judged, (group for group, _ in self.cases), strict=True))
+        groups = self.exercise.groups
+        return tuple(judge_group(self.exercise, g, [j for j, of in owned if of is g], flaw) for g in groups)
 
 
 Alike = dict[tuple[Any, ...], tuple[Prepared, Sequence[Outcome], ExerciseResult]]
@@ -166,8 +179,7 @@ class Grader:
         self, submission: Submission, prepared: Prepared, received: Sequence[Outcome], kept: bool = False
     ) -> ExerciseResult:
         """The mark of one exercise from what its calls did. ``kept``: they are objects that live as long as we do."""
-        exercise, code = prepared.exercise, submission.code
-        flaw = import_flaw(code.cells, exercise.name, exercise.imports, code.modules) if exercise.imports else ""
+        flaw = flaw_of(prepared.exercise, submission.code)
         if not kept:
             return self._exercise_result(submission.lesson, prepared, received, flaw)
         key = (id(prepared), self.disclosure, flaw, *map(id, received))
@@ -182,18 +194,12 @@ class Grader:
         self, lesson: Lesson, prepared: Prepared, received: Sequence[Outcome], flaw: str
     ) -> ExerciseResult:
         exercise = prepared.exercise
-        judged = [
-            Judged(case, want, got, not group.weight)
-            for (group, case), want, got in zip(prepared.cases, prepared.expected, received, strict=True)
-        ]
+        judged = prepared.judged(received)
         total = lesson.points(exercise.name)
         if not_attempted(judged):
             groups = group_results(exercise, [], total, self.disclosure)
             return ExerciseResult(exercise.name, "not attempted", 0.0, total, groups)
-        verdicts = [
-            judge_group(exercise, g, [j for j, (of, _) in zip(judged, prepared.cases, strict=True) if of is g], flaw)
-            for g in exercise.groups
-        ]
+        verdicts = prepared.verdicts(judged, flaw)
         groups = group_results(exercise, verdicts, total, self.disclosure)
         points = round(sum(g.points for g in groups), 6)
         whole = all(v.passed for v in verdicts if v.group.weight)

@@ -16,7 +16,9 @@ from grader.course import ROOT, exercises
 #: Entries that decide a mark. Two receipts that agree in these stand for the same mark.
 DECISIVE = ("submission", "exercises", "secret", "isolation", "disclosure", "timestamp")
 _ABSENT = "\0"  # in no secret that was typed or read from the environment
-_JUDGING = "diagnosis grading judge magics marks notebook observe render report rules tolerance values wire".split()
+_JUDGING = (
+    "diagnosis expected grading judge magics marks notebook observe render report rules scoring tolerance values wire"
+).split()
 
 
 def digest(*parts: Any) -> str:

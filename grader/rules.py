@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.course import bound_names
+from grader.exercise import Exercise
+from grader.sandbox.calls import Code
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,13 @@ def import_flaw(
                     f"only {', '.join(sorted(allowed))} and the standard library are allowed"
                 )
     return ""
+
+
+def flaw_of(exercise: Exercise, code: Code) -> str:
+    """`import_flaw` of a submission's code, by the rule of the exercise; empty where it has none."""
+    if not exercise.imports:
+        return ""
+    return import_flaw(code.cells, exercise.name, exercise.imports, code.modules)
 
 
 def _bindings(cells: Sequence[tuple[int, str]]) -> dict[str, Bound]:

@@ -117,10 +117,9 @@ def prove_on(bench: runs.Bench, secrets: Sequence[str]) -> FunctionProof:
 def _can_be_graded(bench: runs.Bench) -> bool:
     """Whether cases and reference are fit to grade anything by. Where not, all else would fail for that one reason."""
     bench.defects += static_defects(bench)
-    drawn = hidden.hidden_cases(bench.exercise, bench.grader.secret)
-    if any(cases.argument_defects(bench.exercise, drawn)):
+    if any(cases.argument_defects(bench.exercise, bench.drawn)):
         return False
-    unfit = list(references.prove_public(bench)) or list(references.prove_hidden(bench, drawn))
+    unfit = list(references.prove_public(bench)) or list(references.prove_hidden(bench, bench.drawn))
     bench.defects += unfit
     return not unfit
 
@@ -132,8 +131,7 @@ def groups_of(exercise: Exercise) -> tuple[tuple[str, int], ...]:
 
 def static_defects(bench: runs.Bench) -> list[Defect]:
     """What can be seen without running anything."""
-    exercise = bench.exercise
-    drawn = hidden.hidden_cases(exercise, bench.grader.secret)
+    exercise, drawn = bench.exercise, bench.drawn
     return [
         *structure.exercise_defects(exercise, bench.lesson),
         *structure.unlisted_tolerances(exercise, drawn),

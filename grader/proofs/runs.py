@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from grader import hidden
 from grader.course import ROOT, Lesson, lesson
-from grader.exercise import Exercise, Group, Outcome
+from grader.exercise import Case, Exercise, Group
 from grader.grading import Grader, Prepared
-from grader.judge import Judged, Verdict, error_in_tolerances, judge_group, pairs
+from grader.judge import Judged, Verdict, error_in_tolerances, pairs
 from grader.notebook import Submission, assemble, code_cells
 from grader.proofs.model import Defect
 from grader.report import ExerciseResult
-from grader.rules import import_flaw
+from grader.rules import flaw_of
 from grader.sample import answered
 from grader.sandbox.calls import Call
 from grader.sandbox.limits import LIMITS
@@ -40,6 +41,11 @@ class Bench:
         return lesson(self.exercise.lesson, self.root)
 
     @cached_property
+    def drawn(self) -> dict[str, list[Case]]:
+        """The hidden cases under the grader's secret, by group."""
+        return hidden.hidden_cases(self.exercise, self.grader.secret)
+
+    @cached_property
     def prepared(self) -> Prepared:
         """Cases and expected outcomes under the grader's secret."""
         return self.grader.prepared(self.lesson, self.exercise)
@@ -55,12 +61,8 @@ class Bench:
         prepared = self.prepared
         run = self.grader.run(submission.code, [Call(self.exercise.name, case) for _, case in prepared.cases])
         result = self.grader.exercise_result(submission, prepared, run.outcomes)
-        flaw = (
-            import_flaw(submission.code.cells, self.exercise.name, self.exercise.imports)
-            if self.exercise.imports
-            else ""
-        )
-        return Marked(result, verdicts_of(prepared, run.outcomes, flaw))
+        flaw = flaw_of(self.exercise, submission.code)
+        return Marked(result, prepared.verdicts(prepared.judged(run.outcomes), flaw))
 
 
 @dataclass(frozen=True)
@@ -80,17 +82,6 @@ class Marked:
         note = failing[0].judged[index].case.note if failing[0].judged else ""
         which = f"example “{note}”" if note else f"case {index + 1}"
         return f"group “{failing[0].group.name}”, {which}: {flaw.text if flaw else 'no case'}"
-
-
-def verdicts_of(prepared: Prepared, received: Sequence[Outcome], flaw: str = "") -> tuple[Verdict, ...]:
-    """The verdicts on every group from what the calls did."""
-    judged = [Judged(c, e, r) for (_, c), e, r in zip(prepared.cases, prepared.expected, received, strict=True)]
-    return tuple(
-        judge_group(
-            prepared.exercise, g, [j for j, (of, _) in zip(judged, prepared.cases, strict=True) if of is g], flaw
-        )
-        for g in prepared.exercise.groups
-    )
 
 
 def largest_error(exercise: Exercise, verdict: Verdict) -> float:

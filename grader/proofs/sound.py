@@ -11,7 +11,7 @@ from grader.exercise import Exercise
 from grader.judge import Verdict
 from grader.proofs.model import Defect, counted
 from grader.proofs.places import hidden_file
-from grader.proofs.runs import Bench, errors_of, largest_error, verdicts_of
+from grader.proofs.runs import Bench, errors_of, largest_error
 from grader.sample import wrong_answer
 
 
@@ -76,4 +76,4 @@ def _together(bench: Bench, ids: Sequence[str], secret: str) -> Iterator[tuple[s
     prepared = drawing.prepared(bench.lesson, bench.exercise)
     outcomes = drawing.implementations(bench.lesson, prepared, "sound")
     for name in ids:
-        yield name, verdicts_of(prepared, outcomes[name])
+        yield name, prepared.verdicts(prepared.judged(outcomes[name]))
